@@ -1,0 +1,78 @@
+"""Which engines exist and what each can do, as data that can be read without loading any of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cosyvoice.engine import Engine, EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What the planner must know about an engine before it is loaded."""
+
+    name: str
+    title: str
+    sample_rate_hz: int
+    clones: bool
+    """Speaks in the voice of a reference audio."""
+    instructs: bool
+    """Follows an instruction."""
+    languages: frozenset[str] | None
+    """Languages it speaks, as ISO 639-1 codes; None: it does not say."""
+    tags: frozenset[str]
+    """Control tags it understands inside the text, as they are written: `[laughter]`, `<strong>`, `</strong>`."""
+    max_cjk_chars: int
+    """Longest segment it speaks well, in CJK characters."""
+    max_words: int
+    """The same for languages that put spaces between words."""
+    needs_model: bool
+    """Needs a model folder given by the user."""
+    factory: str
+    """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine."""
+
+
+KOKORO = EngineFacts(
+    name="kokoro",
+    title="embedded voice (Kokoro-82M, int8)",
+    sample_rate_hz=24_000,
+    clones=False,
+    instructs=False,
+    languages=frozenset({"zh", "en"}),
+    tags=frozenset(),
+    max_cjk_chars=60,
+    max_words=30,
+    needs_model=False,
+    factory="cosyvoice.kokoro:load",
+)
+
+TONE = EngineFacts(
+    name="tone",
+    title="tones instead of speech, to try a pipeline without a model",
+    sample_rate_hz=24_000,
+    clones=True,
+    instructs=True,
+    languages=None,
+    tags=frozenset(),
+    max_cjk_chars=60,
+    max_words=30,
+    needs_model=False,
+    factory="cosyvoice.tone:load",
+)
+
+ENGINES: dict[str, EngineFacts] = {facts.name: facts for facts in (KOKORO, TONE)}
+
+
+def load(facts: EngineFacts, *, model_folder: str | None, device: str, precision: str, threads: int) -> Engine:
+    """Load one engine on one device.
+
+    Raises EngineError (or a child) with what to do when that is not possible.
+    """
+    module_name, _, function_name = facts.factory.partition(":")
+    try:
+        factory: Callable[..., Engine] = getattr(importlib.import_module(module_name), function_name)
+    except (ImportError, AttributeError) as error:
+        raise EngineError(f"engine {facts.name!r} cannot be imported from {facts.factory}: {error}") from error
+    return factory(model_folder=model_folder, device=device, precision=precision, threads=threads)
