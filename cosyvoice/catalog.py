@@ -32,6 +32,8 @@ class EngineFacts:
     """Needs a model folder given by the user."""
     factory: str
     """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine."""
+    revision: str = ""
+    """What the model is, where no folder says it; a new revision rebuilds everything."""
 
 
 KOKORO = EngineFacts(

@@ -1,0 +1,61 @@
+"""Files as they must appear: whole or not at all. Every writer of the run folder goes through here."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from jobs.errors import EnvironmentFault
+
+STATE_FOLDER = ".cosyvoice-batch"
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def explain(error: OSError, path: Path | str) -> EnvironmentFault:
+    """Turn a failed write into the sentence that a person can act on."""
+    if error.errno in _NO_ROOM:
+        return EnvironmentFault(f"{path}: the disk is full; free some room and run the same command again to go on")
+    if error.errno in _NO_RIGHT:
+        return EnvironmentFault(f"{path}: cannot be written ({error.strerror}); choose another folder with --out")
+    return EnvironmentFault(f"{path}: {error.strerror or error}")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Write `path` beside itself, flush it to the disk, then rename: a reader sees the old file or the new one."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise explain(error, path) from error
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def file_digest(path: str) -> str:
+    """SHA-256 of a file's bytes, as hex."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder with its parents. Raises EnvironmentFault when that is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise EnvironmentFault(f"{folder}: is a file, a folder is needed; choose another with --out") from error
+    except OSError as error:
+        raise explain(error, folder) from error

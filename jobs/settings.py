@@ -1,0 +1,52 @@
+"""The options of a run with their defaults: the one place where a default stands. Flags and config files fill it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+BadTakes = Literal["fail", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person may choose for a run; each field is an option of `run` and a key of the config file."""
+
+    out: Path | None = None
+    """Run folder; None: `<manifest name>-out` beside the manifest."""
+    engine: str = "auto"
+    model: Path | None = None
+    """Folder of a CosyVoice model."""
+    devices: str = "auto"
+    precision: str = "auto"
+    workers: int | None = None
+    """Worker processes; None: one per CPU core (embedded engine)."""
+    threads: int = 1
+    """CPU threads per worker."""
+    voice: str | None = None
+    """Voice of rows that name none; None: a stock voice of the row's language."""
+    language: str | None = None
+    profile: str = "wav24k"
+    lexicon: Path | None = None
+    profiles_folder: Path | None = None
+    voices_folder: Path | None = None
+    segmenter_model: Path | None = None
+    """Folder of the pkuseg model; None: where `models pull pkuseg` puts it."""
+    encoding: str | None = None
+    """Encoding of the manifest; None: detected."""
+    takes: int = 3
+    """Attempts at a segment before it counts as failed."""
+    bad_takes: BadTakes = "fail"
+    max_failures: int | None = None
+    """Stop after so many failed items; None: never."""
+    keep_going: bool = False
+    fresh: bool = False
+    prune: bool = False
+    strict: bool = False
+    only: str | None = None
+    limit: int | None = None
+    wait_s: float = 0.0
+    """How long to wait for another run on the same folder to end."""
+    heartbeat_s: float = 600.0
+    """A worker that makes no progress for so long is taken for hung."""
