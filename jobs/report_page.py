@@ -1,0 +1,169 @@
+"""report.html: one self-contained page that opens from the disk, runs no script but its own and asks no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+Json = dict[str, Any]
+Items = Callable[[], Iterator[Json]]
+
+PAGE_ITEMS = 50_000
+"""More than this a browser does not hold well; a larger run shows the items that need a look and the first others."""
+STATIC_FAILURES = 50
+"""Failures written out above the table; the table has all."""
+
+_WAVE_LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_HERE = Path(__file__).parent
+_SCRIPTS = ("report_diff.js", "report_player.js", "report.js")
+
+
+def write_page(file: TextIO, run: Json, items: Items) -> None:
+    """Write the page for one run.
+
+    `run` and `items` are the plain values that report.json holds; every text in them is treated as hostile.
+    `items()` is called several times.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(clock=clock, decimal=decimal)
+    style = _source("report.css")
+    script = "\n".join(_source(name) for name in _SCRIPTS)
+    failures = list(islice((item for item in items() if item["state"] == "failed"), STATIC_FAILURES))
+    context = {
+        "run": run,
+        "verdict": verdict(run),
+        "failures": failures,
+        "total": sum(1 for _ in items()),
+        "limit": PAGE_ITEMS,
+        "style": Markup(style),
+        "script": Markup(script),
+        "policy": _policy(style, script),
+        "items": (Markup(script_json(_for_page(item))) for item in _chosen(items)),
+    }
+    stream = environment.get_template("report.html").stream(context)
+    stream.enable_buffering(200)
+    for piece in stream:
+        file.write(piece)
+
+
+def script_json(value: Any) -> str:
+    """JSON that may stand inside a script element: no character of it can end the element or the line."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def verdict(run: Json) -> Json:
+    """The run in one line: `tone` (good, warn or bad), `headline` and `detail`."""
+    counts: dict[str, int] = run["counts"]
+    made = counts.get("done", 0) + counts.get("unchanged", 0)
+    failed, pending = counts.get("failed", 0), counts.get("pending", 0)
+    wanted = made + failed + pending
+    if run["interrupted"]:
+        return {
+            "tone": "warn",
+            "headline": f"Interrupted: {made:,} of {wanted:,} items are ready",
+            "detail": "Start the same command again: it goes on where this run stopped.",
+        }
+    if failed:
+        return {
+            "tone": "bad",
+            "headline": f"{failed:,} of {wanted:,} items failed",
+            "detail": f"{made:,} are ready. The failures and their reasons come first below.",
+        }
+    if pending:
+        return {
+            "tone": "warn",
+            "headline": f"{made:,} of {wanted:,} items are ready",
+            "detail": f"{pending:,} are still to be made: start the same command again.",
+        }
+    if not wanted:
+        return {"tone": "warn", "headline": "Nothing was made", "detail": "No item of the manifest was to be built."}
+    one = wanted == 1
+    return {
+        "tone": "good",
+        "headline": "The item is ready" if one else f"All {wanted:,} items are ready",
+        "detail": "Nothing had changed since the last run." if not counts.get("done") else "",
+    }
+
+
+def clock(seconds: float | None) -> str:
+    """Seconds as `1:02:03`, `4:05`, or `3.2 s` under a minute."""
+    if seconds is None:
+        return "–"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _needs_a_look(item: Json) -> bool:
+    return item["state"] in ("failed", "pending") or bool(item["warnings"]) or item["retries"] > 0
+
+
+def _chosen(items: Items) -> Iterator[Json]:
+    """The items that the page holds, in order: all, or PAGE_ITEMS of them, those that need a look before others."""
+    looked_at = min(sum(1 for item in items() if _needs_a_look(item)), PAGE_ITEMS)
+    others = PAGE_ITEMS - looked_at
+    for item in items():
+        if _needs_a_look(item):
+            looked_at -= 1
+            if looked_at >= 0:
+                yield item
+        elif others > 0:
+            others -= 1
+            yield item
+
+
+def _for_page(item: Json) -> Json:
+    """The item as the page wants it: empty values left out, and seeds as text (a script's numbers end at 2**53)."""
+    slim = {key: value for key, value in item.items() if value not in (None, "", [], {})}
+    slim["seed"] = str(item["seed"])
+    if item["spoken"] == item["written"]:
+        slim.pop("spoken", None)
+        slim["same"] = True
+    if item["takes"]:
+        slim["takes"] = [{**take, "seed": str(take["seed"])} for take in item["takes"]]
+    if item["measured"]:
+        slim["measured"] = {**item["measured"], "waveform": _wave(item["measured"]["waveform"])}
+    return slim
+
+
+def _wave(peaks: list[int]) -> str:
+    """The thumbnail with one character a slice, 0..100 in 64 steps."""
+    return "".join(_WAVE_LEVELS[min(max(peak, 0), 100) * 63 // 100] for peak in peaks)
+
+
+def _policy(style: str, script: str) -> str:
+    """Content-Security-Policy: our own script and style by their hashes, audio beside the page, nothing else.
+
+    `file:` stands beside 'self' because a page opened from the disk has an opaque origin that 'self' need not match.
+    """
+    return (
+        f"default-src 'none'; media-src 'self' file:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
