@@ -66,7 +66,7 @@ function lineCell(item) {
 }
 
 function stateCell(item) {
-  return [element("span", { class: "state " + (STATES.includes(item.state) ? item.state : "") }, item.state)];
+  return [element("span", { class: "badge " + (STATES.includes(item.state) ? item.state : "") }, item.state)];
 }
 
 function listenCell(item) {
@@ -76,7 +76,7 @@ function listenCell(item) {
   }
   const button = element("button", { type: "button", class: "play", "aria-label": "Play " + item.id });
   button.addEventListener("click", () => choose(item, () => player.toggle(item)));
-  const parts = [element("div", { class: "listen" }, button, wave(item, true))];
+  const parts = [element("div", { class: "controls" }, button, wave(item, true))];
   parts.push(element("span", { class: "hint problem", hidden: true }));
   return parts;
 }
@@ -178,7 +178,7 @@ function wholeText(label, text, other, side) {
 function detailPairs(item) {
   const of = (name, unit, digits = 1) => {
     const value = measured(item, name);
-    return value === null || value === undefined ? null : value.toFixed(digits) + unit;
+    return value === null || value === undefined ? null : value.toFixed(digits).replace("-", "−") + unit;
   };
   const url = item.out && hasFile(item) ? audioUrl(item.out) : null;
   const file = url ? element("a", { href: url, target: "_blank", rel: "noopener" }, element("bdi", {}, item.out)) : item.out;
@@ -233,7 +233,7 @@ function drawRow(row) {
 function rowFor(item) {
   const row = element("tr", { role: "row", tabindex: item === view.current ? "0" : "-1", class: item.state === "failed" ? "failed" : null });
   for (const column of COLUMNS) {
-    const cell = element("td", { role: "cell", class: column.key + (column.number ? " n" : ""), "data-label": column.label });
+    const cell = element("td", { role: "cell", class: "c-" + column.key + (column.number ? " n" : ""), "data-label": column.label });
     cell.append(...column.cell.call(column, item));
     row.append(cell);
   }
@@ -407,7 +407,7 @@ function buildControls() {
       view.sort = column.key;
       update();
     });
-    byId("heads").append(element("th", { scope: "col", role: "columnheader", class: column.key + (column.number ? " n" : ""), "data-key": column.key }, button));
+    byId("heads").append(element("th", { scope: "col", role: "columnheader", class: "c-" + column.key + (column.number ? " n" : ""), "data-key": column.key }, button));
   }
   byId("states").append(chip("all", "All", items.length));
   for (const state of STATES) {

@@ -1,124 +1,42 @@
-"""What a run leaves for people and for scripts: report.json, report.csv and report.html, made from the journal's rows."""
+"""What a run leaves for people and for scripts: report.json, report.csv and report.html, made from its items."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 from jobs.records import Measured
 from jobs.report_page import write_page
+from jobs.report_rows import DeviceRow, ItemRow, RunFacts, State, TakeRow, names_of, plain, whole_text
+
+__all__ = [
+    "CSV_COLUMNS",
+    "SCHEMA",
+    "DeviceRow",
+    "ItemRow",
+    "RunFacts",
+    "State",
+    "TakeRow",
+    "as_summary",
+    "write_reports",
+]
 
 SCHEMA = 1
 """Version of report.json; raised when a key changes its meaning or goes away, not when one is added."""
 
-State = Literal["done", "unchanged", "failed", "skipped", "pending", "removed"]
-Rows = Callable[[], Iterator["ItemRow"]]
+PAGE_ITEMS = 50_000
+"""More than this a browser does not hold well; a larger run shows the items that need a look, then the first others."""
+STATIC_FAILURES = 50
+"""Failures that the page writes out above its table; the table has all."""
 
-
-@dataclass(frozen=True, slots=True)
-class TakeRow:
-    """One attempt at one segment of an item."""
-
-    segment: int
-    """0 for the item's first segment."""
-    attempt: int
-    """0 for the first attempt."""
-    seed: int
-    faults: tuple[str, ...] = ()
-    kept: bool = True
-    """This take is in the finished file."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRow:
-    """One item of the report, in manifest order."""
-
-    line: int
-    id: str
-    state: State
-    reason: str
-    """Why it was built (`new`, `text changed`, …), or why it failed or was left out."""
-    out: str
-    """Output file relative to the run folder, `/` between parts."""
-    chapter: int | None
-    title: str | None
-    written: str
-    spoken: str
-    """What the engine was given, the segments joined."""
-    segments: int
-    language: str
-    voice: str
-    mode: str
-    instruction: str | None
-    speed: float
-    seed: int
-    profile: str
-    measured: Measured | None
-    """None where there is no finished file."""
-    takes: tuple[TakeRow, ...] = ()
-    retries: int = 0
-    """Takes made after the first one of a segment."""
-    device: str = ""
-    seconds: float = 0.0
-    """Wall time of the synthesis, in seconds."""
-    warnings: tuple[str, ...] = ()
-    extra: Mapping[str, str] = field(default_factory=dict)
-    """Columns of the manifest that are not fields of ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
-    """What one device did in the run."""
-
-    name: str
-    items: int
-    audio_s: float
-    busy_s: float
-    rtf: float | None
-    """busy_s / audio_s; None if it made no audio."""
-    restarts: int = 0
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """Totals and circumstances of the run."""
-
-    run_id: str
-    started: str
-    """ISO 8601 with zone."""
-    ended: str | None
-    wall_s: float
-    manifest: str
-    command: str
-    version: str
-    engine: Mapping[str, str]
-    text_front_end: Mapping[str, str]
-    devices: tuple[DeviceRow, ...]
-    libraries: Mapping[str, str]
-    counts: Mapping[str, int]
-    """Items by state."""
-    audio_s: float
-    """Audio made by this run."""
-    synthesis_s: float
-    """Time that the devices spent on it, summed."""
-    rtf: float | None
-    """Wall time of the synthesis over the audio made: 0.1 is ten times faster than real time."""
-    warnings: tuple[str, ...] = ()
-    """What was replaced by something lesser; shown at the very top."""
-    lexicon_unused: tuple[str, ...] = ()
-    exit_code: int | None = None
-    interrupted: bool = False
-    resumed_from: str | None = None
-    """Run that this one went on from."""
+Rows = Callable[[], Iterator[ItemRow]]
 
 
 def write_reports(folder: Path, facts: RunFacts, rows: Rows) -> tuple[Path, ...]:
@@ -129,10 +47,11 @@ def write_reports(folder: Path, facts: RunFacts, rows: Rows) -> tuple[Path, ...]
     (OSError) leaves the reports of the run before.
     """
     run = as_summary(facts)
+    survey = _survey(rows)
     writers: dict[str, tuple[str, Callable[[TextIO], None]]] = {
         "report.json": ("utf-8", lambda file: _write_json(file, run, rows)),
-        "report.csv": ("utf-8-sig", lambda file: _write_csv(file, rows)),
-        "report.html": ("utf-8", lambda file: write_page(file, run, lambda: (plain(row) for row in rows()))),
+        "report.csv": ("utf-8-sig", lambda file: _write_csv(file, rows, survey.extra_names)),
+        "report.html": ("utf-8", lambda file: _write_html(file, run, rows, survey)),
     }
     finished: list[tuple[Path, Path]] = []
     with ExitStack() as on_error:
@@ -155,26 +74,32 @@ def as_summary(facts: RunFacts) -> dict[str, Any]:
     return summary
 
 
-def plain(value: Any) -> Any:
-    """A record as JSON values: keys in the order of its fields, text that UTF-8 can hold, numbers that JSON can."""
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, str):
-        return whole_text(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {whole_text(str(key)): plain(item) for key, item in value.items()}
-    if is_dataclass(value):
-        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
-    return [plain(item) for item in value]
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What must be known of all items before the first of them is written."""
+
+    total: int
+    to_look_at: int
+    failures: tuple[ItemRow, ...]
+    """The first STATIC_FAILURES of them."""
+    extra_names: tuple[str, ...]
 
 
-def whole_text(text: str) -> str:
-    """The text with every lone surrogate, which no UTF-8 file can hold, as U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _survey(rows: Rows) -> _Survey:
+    total = to_look_at = 0
+    failures: list[ItemRow] = []
+    names: dict[str, None] = {}
+    for row in rows():
+        total += 1
+        to_look_at += _needs_a_look(row)
+        names.update(dict.fromkeys(row.extra))
+        if row.state == "failed" and len(failures) < STATIC_FAILURES:
+            failures.append(row)
+    return _Survey(total, to_look_at, tuple(failures), tuple(names))
+
+
+def _needs_a_look(row: ItemRow) -> bool:
+    return row.state in ("failed", "pending") or bool(row.warnings) or row.retries > 0
 
 
 def _write_json(file: TextIO, run: dict[str, Any], rows: Rows) -> None:
@@ -191,9 +116,7 @@ _ITEM_COLUMNS = (
     *("line", "id", "state", "reason", "out", "chapter", "title", "language", "voice", "mode", "instruction"),
     *("speed", "seed", "profile", "segments", "retries", "device", "seconds"),
 )
-_MEASURED_COLUMNS = tuple(
-    entry.name for entry in fields(Measured) if entry.name not in ("waveform", "segment_starts_s", "notes")
-)
+_MEASURED_COLUMNS = tuple(name for name in names_of(Measured) if name not in ("waveform", "segment_starts_s", "notes"))
 _TEXT_COLUMNS = ("faults", "warnings", "notes", "written", "spoken")
 CSV_COLUMNS = (*_ITEM_COLUMNS, *_MEASURED_COLUMNS, *_TEXT_COLUMNS)
 
@@ -201,15 +124,14 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """What a spreadsheet may take for a formula, and such a text that is already guarded."""
 
 
-def _write_csv(file: TextIO, rows: Rows) -> None:
-    extra_names = list(dict.fromkeys(name for row in rows() for name in row.extra))
+def _write_csv(file: TextIO, rows: Rows, extra_names: Sequence[str]) -> None:
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow([*CSV_COLUMNS, *(whole_text(f"x_{name}") for name in extra_names)])
     for row in rows():
         writer.writerow([_cell(value) for value in _csv_values(row, extra_names)])
 
 
-def _csv_values(row: ItemRow, extra_names: Iterable[str]) -> Iterator[Any]:
+def _csv_values(row: ItemRow, extra_names: Sequence[str]) -> Iterator[Any]:
     measured = row.measured
     yield from (getattr(row, name) for name in _ITEM_COLUMNS)
     yield from (getattr(measured, name) if measured else None for name in _MEASURED_COLUMNS)
@@ -227,3 +149,28 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value
+
+
+def _write_html(file: TextIO, run: dict[str, Any], rows: Rows, survey: _Survey) -> None:
+    write_page(
+        file,
+        run,
+        items=(plain(row) for row in _chosen(rows, survey.to_look_at)),
+        failures=[plain(row) for row in survey.failures],
+        total=survey.total,
+        held=min(survey.total, PAGE_ITEMS),
+    )
+
+
+def _chosen(rows: Rows, to_look_at: int) -> Iterator[ItemRow]:
+    """The items that the page holds, in order: all, or PAGE_ITEMS of them, those that need a look before others."""
+    looks = min(to_look_at, PAGE_ITEMS)
+    others = PAGE_ITEMS - looks
+    for row in rows():
+        if _needs_a_look(row):
+            looks -= 1
+            if looks >= 0:
+                yield row
+        elif others > 0:
+            others -= 1
+            yield row

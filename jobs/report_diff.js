@@ -39,7 +39,23 @@ function differences(a, b) {
     x = before;
     y = before - (down ? k + 1 : k - 1);
   }
-  return [inA, inB];
+  return [slidLeft(a, inA), slidLeft(b, inB)];
+}
+
+// Moves each marked run left as far as its text allows, so that what was put in stands where the other was taken out.
+function slidLeft(words, flags) {
+  for (let start = 1; start < words.length; start++) {
+    if (!flags[start] || flags[start - 1]) continue;
+    let end = start;
+    while (end < words.length && flags[end]) end++;
+    const next = end;
+    for (let from = start; from > 0 && !flags[from - 1] && sameToken(words[from - 1], words[end - 1]); from--, end--) {
+      flags[from - 1] = 1;
+      flags[end - 1] = 0;
+    }
+    start = next;
+  }
+  return flags;
 }
 
 // How far along `a` each diagonal gets, after 0, 1, 2, … edits, until both texts are used up.

@@ -5,29 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from itertools import islice
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 Json = dict[str, Any]
-Items = Callable[[], Iterator[Json]]
-
-PAGE_ITEMS = 50_000
-"""More than this a browser does not hold well; a larger run shows the items that need a look and the first others."""
-STATIC_FAILURES = 50
-"""Failures written out above the table; the table has all."""
-
-_WAVE_LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_WAVE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_LETTER_OF_PEAK = [_WAVE_LETTERS[peak * 63 // 100] for peak in range(101)]
 _HERE = Path(__file__).parent
 _SCRIPTS = ("report_diff.js", "report_player.js", "report.js")
 
 
-def write_page(file: TextIO, run: Json, items: Items) -> None:
+def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequence[Json], total: int, held: int) -> None:
     """Write the page for one run.
 
-    `run` and `items` are the plain values that report.json holds; every text in them is treated as hostile.
-    `items()` is called several times.
+    All values are the plain ones that report.json holds, and every text in them is treated as hostile. `items` is
+    streamed, `failures` are written out above the table; the page holds `held` of the run's `total` items.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -35,20 +29,19 @@ def write_page(file: TextIO, run: Json, items: Items) -> None:
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(clock=clock, decimal=decimal)
+    environment.filters.update(clock=clock, decimal=decimal, moment=moment)
     style = _source("report.css")
     script = "\n".join(_source(name) for name in _SCRIPTS)
-    failures = list(islice((item for item in items() if item["state"] == "failed"), STATIC_FAILURES))
     context = {
         "run": run,
         "verdict": verdict(run),
         "failures": failures,
-        "total": sum(1 for _ in items()),
-        "limit": PAGE_ITEMS,
+        "total": total,
+        "held": held,
         "style": Markup(style),
         "script": Markup(script),
         "policy": _policy(style, script),
-        "items": (Markup(script_json(_for_page(item))) for item in _chosen(items)),
+        "items": (Markup(script_json(_for_page(item))) for item in items),
     }
     stream = environment.get_template("report.html").stream(context)
     stream.enable_buffering(200)
@@ -113,22 +106,9 @@ def decimal(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _needs_a_look(item: Json) -> bool:
-    return item["state"] in ("failed", "pending") or bool(item["warnings"]) or item["retries"] > 0
-
-
-def _chosen(items: Items) -> Iterator[Json]:
-    """The items that the page holds, in order: all, or PAGE_ITEMS of them, those that need a look before others."""
-    looked_at = min(sum(1 for item in items() if _needs_a_look(item)), PAGE_ITEMS)
-    others = PAGE_ITEMS - looked_at
-    for item in items():
-        if _needs_a_look(item):
-            looked_at -= 1
-            if looked_at >= 0:
-                yield item
-        elif others > 0:
-            others -= 1
-            yield item
+def moment(iso: str) -> str:
+    """`2026-03-01T02:00:00.5+08:00` as a person reads it: `2026-03-01 02:00:00 +08:00`."""
+    return re.sub(r"T(\d\d:\d\d:\d\d)(\.\d+)?", r" \1 ", iso).strip()
 
 
 def _for_page(item: Json) -> Json:
@@ -147,7 +127,7 @@ def _for_page(item: Json) -> Json:
 
 def _wave(peaks: list[int]) -> str:
     """The thumbnail with one character a slice, 0..100 in 64 steps."""
-    return "".join(_WAVE_LEVELS[min(max(peak, 0), 100) * 63 // 100] for peak in peaks)
+    return "".join([_LETTER_OF_PEAK[peak] for peak in peaks])
 
 
 def _policy(style: str, script: str) -> str:

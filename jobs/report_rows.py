@@ -1,0 +1,142 @@
+"""The rows and facts that a report is made of, and how they become plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from jobs.records import Measured
+
+State = Literal["done", "unchanged", "failed", "skipped", "pending", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeRow:
+    """One attempt at one segment of an item."""
+
+    segment: int
+    """0 for the item's first segment."""
+    attempt: int
+    """0 for the first attempt."""
+    seed: int
+    faults: tuple[str, ...] = ()
+    kept: bool = True
+    """This take is in the finished file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """One item of the report, in manifest order."""
+
+    line: int
+    id: str
+    state: State
+    reason: str
+    """Why it was built (`new`, `text changed`, …), or why it failed or was left out."""
+    out: str
+    """Output file relative to the run folder, `/` between parts."""
+    chapter: int | None
+    title: str | None
+    written: str
+    spoken: str
+    """What the engine was given, the segments joined."""
+    segments: int
+    language: str
+    voice: str
+    mode: str
+    instruction: str | None
+    speed: float
+    seed: int
+    profile: str
+    measured: Measured | None
+    """None where there is no finished file."""
+    takes: tuple[TakeRow, ...] = ()
+    retries: int = 0
+    """Takes made after the first one of a segment."""
+    device: str = ""
+    seconds: float = 0.0
+    """Wall time of the synthesis, in seconds."""
+    warnings: tuple[str, ...] = ()
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the manifest that are not fields of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """What one device did in the run."""
+
+    name: str
+    items: int
+    audio_s: float
+    busy_s: float
+    rtf: float | None
+    """busy_s / audio_s; None if it made no audio."""
+    restarts: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Totals and circumstances of the run."""
+
+    run_id: str
+    started: str
+    """ISO 8601 with zone."""
+    ended: str | None
+    wall_s: float
+    manifest: str
+    command: str
+    version: str
+    engine: Mapping[str, str]
+    text_front_end: Mapping[str, str]
+    devices: tuple[DeviceRow, ...]
+    libraries: Mapping[str, str]
+    counts: Mapping[str, int]
+    """Items by state."""
+    audio_s: float
+    """Audio made by this run."""
+    synthesis_s: float
+    """Time that the devices spent on it, summed."""
+    rtf: float | None
+    """Wall time of the synthesis over the audio made: 0.1 is ten times faster than real time."""
+    warnings: tuple[str, ...] = ()
+    """What was replaced by something lesser; shown at the very top."""
+    lexicon_unused: tuple[str, ...] = ()
+    exit_code: int | None = None
+    interrupted: bool = False
+    resumed_from: str | None = None
+    """Run that this one went on from."""
+
+
+def names_of(record: type) -> tuple[str, ...]:
+    """A record's fields, in their order."""
+    return tuple(entry.name for entry in fields(record))
+
+
+_FIELDS = {record: names_of(record) for record in (ItemRow, TakeRow, DeviceRow, RunFacts, Measured)}
+
+
+def plain(value: Any) -> Any:
+    """A record as JSON values: keys in the order of its fields, text that UTF-8 can hold, numbers that JSON can."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {whole_text(str(key)): plain(item) for key, item in value.items()}
+    if type(value) in _FIELDS:
+        return {name: plain(getattr(value, name)) for name in _FIELDS[type(value)]}
+    if set(map(type, value)) == {int}:  # a thumbnail: 160 numbers, and most of the values of a report
+        return list(value)
+    return [plain(item) for item in value]
+
+
+def whole_text(text: str) -> str:
+    """The text with every lone surrogate, which no UTF-8 file can hold, as U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
