@@ -42,6 +42,8 @@ class Problem:
 class InvalidInput(UserError):
     """A file with mistakes; all of them, not the first."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], total: int | None = None) -> None:
+        """`total` counts the mistakes where not all of them are held."""
         self.problems = tuple(problems)
+        self.total = len(self.problems) if total is None else total
         super().__init__("\n".join(str(problem) for problem in self.problems))

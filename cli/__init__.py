@@ -1,0 +1,1 @@
+"""What a person types and sees: one file a command. No tensors, no audio, no decisions about items."""

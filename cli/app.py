@@ -1,0 +1,71 @@
+"""Builds the command line and turns every error into its message and exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from cli import check, devices, doctor, models, profiles, report, run, say, voices
+from cli.output import complain, problems
+from cli.status import ExitStatus
+from jobs.errors import InvalidInput, UserError
+
+app = typer.Typer(
+    name="cosyvoice-batch",
+    help="Batch speech synthesis for audiobooks and phone prompts.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(name="run")(run.run)
+app.command(name="say")(say.say)
+app.command(name="check")(check.check)
+app.command(name="report")(report.report)
+app.add_typer(voices.app, name="voices")
+app.add_typer(profiles.app, name="profiles")
+app.add_typer(models.app, name="models")
+app.command(name="devices")(devices.devices)
+app.command(name="doctor")(doctor.doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from jobs.version import tool_version
+
+        typer.echo(f"cosyvoice-batch {tool_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _globals(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Batch speech synthesis for audiobooks and phone prompts."""
+
+
+def start() -> None:
+    """Run the command line and exit with the documented code."""
+    try:
+        app()
+    except InvalidInput as error:
+        problems([str(problem) for problem in error.problems], error.total)
+        complain(f"{error.total} mistakes; nothing was done")
+        sys.exit(error.exit_code)
+    except UserError as error:
+        complain(f"error: {error}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(ExitStatus.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our results went away (`| head`): nothing is wrong with us, but stdout must not be flushed again.
+        sys.stderr.close()
+        sys.exit(ExitStatus.DONE)
+    except Exception:
+        complain(f"a fault of cosyvoice-batch, please report it:\n{traceback.format_exc()}")
+        sys.exit(ExitStatus.CRASH)

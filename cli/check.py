@@ -1,0 +1,98 @@
+"""`check MANIFEST`: validate and plan; what would be made and why, how long it would be. Nothing is synthesised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import gather_settings, with_settings
+from cli.output import complain, problems, result, table, text
+from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader
+
+CHECK_OPTIONS = (
+    "out",
+    "profile",
+    "voice",
+    "language",
+    "lexicon",
+    "engine",
+    "model",
+    "precision",
+    "workers",
+    "threads",
+    "fresh",
+    "only",
+    "limit",
+    "strict",
+    "encoding",
+    "profiles_folder",
+    "voices_folder",
+    "segmenter_model",
+)
+
+
+@with_settings(*CHECK_OPTIONS)
+def check(
+    manifest: ManifestArgument,
+    flags: Mapping[str, Any],
+    spoken: Annotated[
+        bool, typer.Option("--spoken", help="Show how each text would be read, segment by segment. [default: no]")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Validate MANIFEST and say what a run would make and why. Exit code 2 if it has mistakes."""
+    check_manifest(manifest, flags, config, as_json, spoken)
+
+
+def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None, as_json: bool, spoken: bool) -> None:
+    """What `check` and `run --dry-run` do."""
+    from jobs.manifest import open_source
+    from jobs.survey import survey
+
+    settings = gather_settings(flags, config, folder_of(manifest))
+    folder = settings.out or default_folder(manifest)
+    with open_source(manifest, encoding=settings.encoding) as source:
+        for note in source.notes:
+            complain(f"{source.path}: {note}")
+        view = survey(settings, folder, reader(source), source.path, spoken=_show_spoken if spoken else None)
+    for warning in view.warnings:
+        complain(f"warning: {warning}")
+    problems([str(problem) for problem in view.problems], view.problems_count)
+    if as_json:
+        result(view.as_dict())
+    elif not view.problems_count:
+        _show(view.as_dict(), folder)
+    if view.problems_count:
+        complain(f"{view.problems_count} mistakes; a run would do nothing (see --keep-going)")
+        raise typer.Exit(2)
+    if settings.strict and view.warnings:
+        raise typer.Exit(4)
+
+
+def _show_spoken(item_id: str, segments: list[tuple[str, str, str]]) -> None:
+    table(
+        ("id", "written", "spoken", "pause after"),
+        [(item_id, written, said, pause) for written, said, pause in segments],
+    )
+
+
+def _show(view: Mapping[str, Any], folder: Path) -> None:
+    counts = Counter(view["counts"])
+    text(f"{sum(counts.values())} items for {folder}: {', '.join(f'{n} {state}' for state, n in counts.items())}")
+    table(("items", "reason"), [(str(count), reason) for reason, count in view["reasons"].items()])
+    for row in view["to_make"]:
+        text(f"  {row['id']} -> {row['out']} (about {row['seconds']:.1f} s, {row['reason']})")
+    if view["counts"].get("pending", 0) > len(view["to_make"]):
+        text(f"  … and {view['counts']['pending'] - len(view['to_make'])} more")
+    text(f"about {view['audio_s']:.0f} s of audio; estimated wall time {_wall(view)}")
+
+
+def _wall(view: Mapping[str, Any]) -> str:
+    if view["wall_s"] is None:
+        return "unknown (nothing was made with this engine here yet)"
+    return f"{view['wall_s']:.0f} s, from {view['wall_from']}"

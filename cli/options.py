@@ -1,0 +1,201 @@
+"""The options that fill `Settings`: one table for the flags of every command and for the keys of the config file.
+
+A flag wins over the config file, the config file over the default; the default stands in `jobs/settings.py` alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jobs.errors import UserError
+from jobs.settings import Settings
+
+CONFIG_NAME = "cosyvoice-batch.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    help: str
+    panel: str
+    short: str | None = None
+    flag: str | None = None
+    """The flag's name where it differs from the field's."""
+    default: str | None = None
+    """The default in words, where None stands for something."""
+    metavar: str | None = None
+
+
+_OPTIONS: Mapping[str, _Option] = {
+    "out": _Option("Run folder: outputs, journal and report.", "Files", "-o", default="MANIFEST-out", metavar="FOLDER"),
+    "lexicon": _Option("Pronunciations: a TSV or CSV of written form, reading, language.", "Text", metavar="FILE"),
+    "language": _Option("Language of rows that name none, as an ISO code.", "Text", "-l", default="by script"),
+    "segmenter_model": _Option(
+        "Folder of the pkuseg model.", "Text", default="where `models pull pkuseg` puts it", metavar="FOLDER"
+    ),
+    "encoding": _Option("Encoding of the manifest.", "Files", default="detected"),
+    "engine": _Option("Engine: `auto`, or a name from `models list`.", "Engine", "-e"),
+    "model": _Option("Folder of a CosyVoice model.", "Engine", "-m", default="none", metavar="FOLDER"),
+    "devices": _Option("Devices to use: `auto` or `cpu`.", "Engine"),
+    "precision": _Option("Number format: `auto`, `fp32`, `bf16`, `fp16` or `int8`.", "Engine"),
+    "workers": _Option("Worker processes.", "Engine", default="CPU cores / threads"),
+    "threads": _Option("CPU threads per worker.", "Engine"),
+    "heartbeat_s": _Option(
+        "Seconds without progress after which a worker counts as hung.", "Engine", flag="--heartbeat"
+    ),
+    "voice": _Option("Voice of rows that name none.", "Sound", default="a stock voice of the language"),
+    "profile": _Option("Output profile of rows that name none, see `profiles list`.", "Sound", "-p"),
+    "profiles_folder": _Option("Folder with profiles of your own.", "Sound", default="none", metavar="FOLDER"),
+    "voices_folder": _Option("Folder with voices of your own.", "Sound", default="none", metavar="FOLDER"),
+    "takes": _Option("Attempts at a segment, each with its own seed, before its item fails.", "Failures"),
+    "bad_takes": _Option("What to do with a take that is still bad: `fail` the item or `keep` it flagged.", "Failures"),
+    "max_failures": _Option("Stop after so many failed items.", "Failures", default="never"),
+    "keep_going": _Option("Make the good rows of a manifest that has bad ones.", "Failures"),
+    "strict": _Option("End with exit code 4 where something lesser would be used instead.", "Failures"),
+    "fresh": _Option("Make every item again.", "Selection"),
+    "only": _Option("Make only items whose id matches this pattern, such as 'menu-*'.", "Selection", default="all"),
+    "limit": _Option("Make at most so many items.", "Selection", default="all"),
+    "prune": _Option("Delete files of earlier runs that no row asks for any more.", "Selection"),
+    "wait_s": _Option("Seconds to wait for another run on the same folder.", "Files", flag="--wait"),
+}
+
+_HINTS = typing.get_type_hints(Settings)
+_CHOICES = {"bad_takes": ("fail", "keep"), "precision": ("auto", "fp32", "bf16", "fp16", "int8")}
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "workers": (1, 1024),
+    "threads": (1, 1024),
+    "takes": (1, 100),
+    "max_failures": (1, 1_000_000_000),
+    "limit": (1, 1_000_000_000),
+    "wait_s": (0, 1e7),
+    "heartbeat_s": (5, 1e6),
+}
+
+
+def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these settings: it receives `flags`, a mapping of those that were given."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "flags"]
+
+        @wraps(command)
+        def called(**values: Any) -> None:
+            flags = {name: values.pop(name) for name in names}
+            command(**values, flags={name: value for name, value in flags.items() if value is not None})
+
+        parameters = [*own, *(_parameter(name) for name in names)]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return decorate
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    option = _OPTIONS[name]
+    kind = _kind(name)
+    flag = option.flag or "--" + name.replace("_", "-")
+    declared = [flag, option.short] if option.short else [flag]
+    default = option.default if option.default is not None else _spelled(getattr(Settings(), name))
+    info = typer.Option(
+        *declared, help=f"{option.help} [default: {default}]", rich_help_panel=option.panel, metavar=option.metavar
+    )
+    annotation = Annotated[kind | None, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _kind(name: str) -> Any:
+    """The plain type of a setting: `int` for `int | None`, `str` for a choice of words."""
+    hint = _HINTS[name]
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    return str if typing.get_origin(hint) is typing.Literal else hint
+
+
+def _spelled(value: object) -> str:
+    return (
+        {True: "no" if value is False else "yes", False: "no"}.get(value, str(value))
+        if isinstance(value, bool)
+        else str(value)
+    )
+
+
+def gather_settings(flags: Mapping[str, Any], config: Path | None, beside: Path | None) -> Settings:
+    """Flags over config file over defaults.
+
+    `config` is a file that was named; `beside` a folder where one may lie. Raises UserError for anything unknown.
+    """
+    path = config
+    if path is None and beside is not None and (beside / CONFIG_NAME).is_file():
+        path = beside / CONFIG_NAME
+    from_file = _read_config(path, named=config is not None) if path is not None else {}
+    settings = replace(Settings(), **{**from_file, **flags})
+    _check(settings, path)
+    return settings
+
+
+def _read_config(path: Path, *, named: bool) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid TOML: {error}") from error
+    known = {field.name for field in fields(Settings)}
+    read: dict[str, Any] = {}
+    wrong: list[str] = []
+    for key, value in values.items():
+        name = {"heartbeat": "heartbeat_s", "wait": "wait_s"}.get(key, key.replace("-", "_"))
+        if name not in known:
+            near = difflib.get_close_matches(key, [n.replace("_", "-") for n in known], n=1)
+            wrong.append(f"{path}: {key}: no such option" + (f"; did you mean {near[0]!r}?" if near else ""))
+        elif name == "engine" and ":" in str(value) and not named:
+            wrong.append(f"{path}: engine: an engine of your own runs code, so it is taken from --engine only")
+        else:
+            read[name], fault = _converted(name, value, path.parent)
+            wrong += [f"{path}: {key}: {fault}"] if fault else []
+    if wrong:
+        raise UserError("\n".join(wrong))
+    return read
+
+
+def _converted(name: str, value: Any, folder: Path) -> tuple[Any, str]:
+    """A config value as the setting's type; paths count from the config file. Second: what is wrong with it."""
+    kind = _kind(name)
+    if kind is Path and isinstance(value, str):
+        return folder / Path(value).expanduser(), ""
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value), ""
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value, ""
+    return None, f"expected {kind.__name__}, found {value!r}"
+
+
+def _check(settings: Settings, config: Path | None) -> None:
+    wrong = []
+    for name, choices in _CHOICES.items():
+        value = getattr(settings, name)
+        if value not in choices:
+            wrong.append(f"{_flag(name)}: {value!r} is not one of {', '.join(choices)}")
+    for name, (low, high) in _BOUNDS.items():
+        value = getattr(settings, name)
+        if value is not None and not low <= value <= high:
+            wrong.append(f"{_flag(name)}: {value} is not between {low:g} and {high:g}")
+    if settings.devices not in ("auto", "cpu"):
+        wrong.append(f"--devices: {settings.devices!r} is not one of auto, cpu")
+    if wrong:
+        raise UserError("\n".join(wrong) + (f" (see also {config})" if config else ""))
+
+
+def _flag(name: str) -> str:
+    return _OPTIONS[name].flag or "--" + name.replace("_", "-")

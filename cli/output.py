@@ -1,0 +1,237 @@
+"""The only writer: results to stdout, everything else to stderr; bars on a terminal, plain lines in cron."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from jobs.progress import ItemEnd, Totals
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+LINE_EVERY_S = 10.0
+MAX_PROBLEMS_SHOWN = 100
+
+
+def result(value: Any) -> None:
+    """Print a result as JSON on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def text(line: str = "") -> None:
+    """Print a line of a result on stdout."""
+    sys.stdout.write(line + "\n")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a result as a table on stdout: drawn on a terminal, tab-separated in a pipe."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            text("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console().print(drawn)
+
+
+def complain(message: str) -> None:
+    """Print a line on stderr, dated off a terminal so that a cron mail can be read."""
+    stamp = "" if sys.stderr.isatty() else f"{datetime.now().astimezone().isoformat(timespec='seconds')} "
+    sys.stderr.write(f"{stamp}{_printable(message)}\n")
+    sys.stderr.flush()
+
+
+def problems(lines: Sequence[str], total: int) -> None:
+    """Print the mistakes of a file, the first hundred of them, and how many there are."""
+    for line in lines[:MAX_PROBLEMS_SHOWN]:
+        sys.stderr.write(_printable(line) + "\n")
+    if total > len(lines[:MAX_PROBLEMS_SHOWN]):
+        sys.stderr.write(f"… and {total - len(lines[:MAX_PROBLEMS_SHOWN])} more\n")
+
+
+def _printable(message: str) -> str:
+    """Control characters of a hostile id must not steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in message)
+
+
+class Quiet:
+    """`-q`: warnings and failures only."""
+
+    def planned(self, totals: Totals) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        pass
+
+    def warn(self, message: str) -> None:
+        complain(f"warning: {message}")
+
+    def audio(self, seconds: float) -> None:
+        pass
+
+    def item(self, end: ItemEnd) -> None:
+        if end.state == "failed":
+            complain(f"failed: {end.id}: {end.reason}")
+
+    def finished(self) -> None:
+        pass
+
+
+class Lines(Quiet):
+    """Off a terminal: a line every ten seconds, and one for each failure; with `-v` one for each item."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self._totals = Totals(0, 0, 0.0)
+        self._ended = self._failed = 0
+        self._audio_s = 0.0
+        self._started = self._last = monotonic()
+
+    def planned(self, totals: Totals) -> None:
+        self._totals = totals
+        self._started = self._last = monotonic()
+        complain(
+            f"{totals.items} items to make (about {_clock(totals.audio_s)} of audio), {totals.unchanged} unchanged"
+        )
+
+    def note(self, message: str) -> None:
+        if self._verbose:
+            complain(message)
+
+    def audio(self, seconds: float) -> None:
+        self._audio_s += seconds
+        self._tick()
+
+    def item(self, end: ItemEnd) -> None:
+        super().item(end)
+        self._ended += 1
+        self._failed += end.state == "failed"
+        if self._verbose and end.state != "failed":
+            complain(f"{end.state}: {end.id} -> {end.out} ({end.audio_s:.1f} s, {end.reason})")
+        self._tick()
+
+    def _tick(self) -> None:
+        now = monotonic()
+        if now - self._last >= LINE_EVERY_S:
+            self._last = now
+            complain(self._line(now - self._started))
+
+    def _line(self, wall_s: float) -> str:
+        return (
+            f"{self._ended}/{self._totals.items} items, {_clock(self._audio_s)} of audio, "
+            f"real-time factor {_rtf(wall_s, self._audio_s)}, "
+            f"{_clock(_left(self._totals, self._audio_s, wall_s))} left, {self._failed} failed"
+        )
+
+
+class Live(Quiet):
+    """On a terminal: a bar that moves with every utterance."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self._bars: Bars | None = None
+        self._totals = Totals(0, 0, 0.0)
+        self._ended = self._failed = 0
+        self._audio_s = 0.0
+        self._started = monotonic()
+
+    def planned(self, totals: Totals) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._totals, self._started = totals, monotonic()
+        complain(
+            f"{totals.items} items to make (about {_clock(totals.audio_s)} of audio), {totals.unchanged} unchanged"
+        )
+        if not totals.items:
+            return
+        self._bars = Progress(
+            SpinnerColumn(),
+            BarColumn(),
+            TextColumn("{task.fields[items]}"),
+            TextColumn("{task.fields[audio]}"),
+            TextColumn("[red]{task.fields[failed]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bars.add_task("", total=max(totals.audio_s, 1e-3), items="loading", audio="", failed="")
+        self._bars.start()
+
+    def _say(self, message: str) -> None:
+        if self._bars is None:
+            complain(message)
+        else:
+            self._bars.console.print(_printable(message), markup=False, highlight=False)
+
+    def note(self, message: str) -> None:
+        if self._verbose:
+            self._say(message)
+
+    def warn(self, message: str) -> None:
+        self._say(f"warning: {message}")
+
+    def audio(self, seconds: float) -> None:
+        self._audio_s += seconds
+        self._draw()
+
+    def item(self, end: ItemEnd) -> None:
+        self._ended += 1
+        self._failed += end.state == "failed"
+        if end.state == "failed":
+            self._say(f"failed: {end.id}: {end.reason}")
+        elif self._verbose:
+            self._say(f"{end.state}: {end.id} -> {end.out} ({end.audio_s:.1f} s, {end.reason})")
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._bars is None:
+            return
+        wall_s = monotonic() - self._started
+        self._bars.update(
+            self._task,
+            completed=self._audio_s,
+            items=f"{self._ended}/{self._totals.items} items",
+            audio=f"{_clock(self._audio_s)} of audio, RTF {_rtf(wall_s, self._audio_s)}, "
+            f"{_clock(_left(self._totals, self._audio_s, wall_s))} left",
+            failed=f"{self._failed} failed" if self._failed else "",
+        )
+
+    def finished(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def display(quiet: bool, verbose: bool) -> Quiet:
+    """The display that suits where stderr goes."""
+    if quiet:
+        return Quiet()
+    return Live(verbose) if sys.stderr.isatty() else Lines(verbose)
+
+
+def _rtf(wall_s: float, audio_s: float) -> str:
+    return f"{wall_s / audio_s:.2f}" if audio_s else "–"
+
+
+def _left(totals: Totals, audio_s: float, wall_s: float) -> float:
+    """Estimated seconds to the end: the rest of the estimated audio at the speed seen so far."""
+    return max(0.0, totals.audio_s - audio_s) * wall_s / audio_s if audio_s else 0.0
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {whole % 60:02d} s"

@@ -1,0 +1,129 @@
+"""`run MANIFEST`: make every item that is not there yet; the same command resumes what was stopped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import gather_settings, with_settings
+from cli.output import complain, display, problems, result
+from cli.stop import Stop
+
+RUN_OPTIONS = (
+    "out",
+    "profile",
+    "voice",
+    "language",
+    "lexicon",
+    "engine",
+    "model",
+    "devices",
+    "precision",
+    "workers",
+    "threads",
+    "heartbeat_s",
+    "takes",
+    "bad_takes",
+    "max_failures",
+    "keep_going",
+    "strict",
+    "fresh",
+    "only",
+    "limit",
+    "prune",
+    "wait_s",
+    "encoding",
+    "profiles_folder",
+    "voices_folder",
+    "segmenter_model",
+)
+
+ManifestArgument = Annotated[str, typer.Argument(help="JSONL, CSV or TSV file, also .gz; `-` reads standard input.")]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(help="Config file with these options as keys. [default: cosyvoice-batch.toml beside MANIFEST]"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout. [default: no]")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. [default: no]")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. [default: no]")]
+
+
+@with_settings(*RUN_OPTIONS)
+def run(
+    manifest: ManifestArgument,
+    flags: Mapping[str, Any],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Same as `check`: plan, make nothing. [default: no]")
+    ] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Same as --max-failures 1. [default: no]")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Make every item of MANIFEST that is not there yet.
+
+    Run it again to resume: what is done and unchanged is not made again. Exit codes: 0 all done, 2 invalid input,
+    3 some items failed, 4 something is missing here, 5 locked by another run, 130/143 interrupted.
+    """
+    from jobs.manifest import open_source
+    from jobs.run import Order
+    from jobs.run import run as run_order
+
+    if dry_run:
+        from cli.check import check_manifest
+
+        check_manifest(manifest, flags, config, as_json, spoken=False)
+        return
+    settings = gather_settings({**flags, **({"max_failures": 1} if fail_fast else {})}, config, folder_of(manifest))
+    folder = settings.out or default_folder(manifest)
+    with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
+        for note in source.notes:
+            complain(f"{source.path}: {note}")
+        order = Order(source.path, folder, settings, reader(source), " ".join(sys.argv[1:]))
+        finding = run_order(order, display(quiet, verbose), stop.check)
+    problems([str(problem) for problem in finding.problems], finding.problems_count)
+    if as_json:
+        result({"folder": str(folder), "reports": [str(path) for path in finding.reports], **finding.summary})
+    if not quiet:
+        complain(closing_line(finding.summary, folder))
+    if finding.message:
+        complain(f"error: {finding.message}")
+    raise typer.Exit(finding.exit_code)
+
+
+def reader(source: Any) -> Any:
+    """The manifest as the run reads it."""
+    from jobs.manifest import read
+
+    return lambda rules: read(source, rules)
+
+
+def folder_of(manifest: str) -> Path:
+    """Where a config file may lie: beside the manifest, or here for standard input."""
+    return Path.cwd() if manifest == "-" else Path(manifest).resolve().parent
+
+
+def default_folder(manifest: str) -> Path:
+    """`prompts.csv.gz` makes `prompts-out` beside it."""
+    if manifest == "-":
+        return Path("stdin-out")
+    path = Path(manifest)
+    name = path.name
+    for suffix in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt"):
+        name = name.removesuffix(suffix)
+    return path.with_name(f"{name or path.name}-out")
+
+
+def closing_line(summary: Mapping[str, Any], folder: Path) -> str:
+    """The run in one line, with what was replaced by something lesser."""
+    counts = {state: count for state, count in summary["counts"].items() if count}
+    told = ", ".join(f"{count} {state}" for state, count in counts.items()) or "nothing to do"
+    rtf = f", real-time factor {summary['rtf']:.2f}" if summary["rtf"] else ""
+    line = f"{told}; {summary['audio_s']:.1f} s of audio in {summary['wall_s']:.1f} s{rtf}; {folder / 'report.html'}"
+    warnings = len(summary["warnings"])
+    return line + (f"; {warnings} warning{'s' if warnings > 1 else ''}, see the report" if warnings else "")

@@ -1,0 +1,127 @@
+"""`say TEXT`: one item down the same road, for a quick test of a voice, a profile or a pronunciation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import gather_settings, with_settings
+from cli.output import complain, display, result, text
+from cli.run import ConfigOption, JsonOption, QuietOption, VerboseOption
+from cli.stop import Stop
+from jobs.errors import UserError
+
+SAY_OPTIONS = (
+    "profile",
+    "voice",
+    "language",
+    "lexicon",
+    "engine",
+    "model",
+    "devices",
+    "precision",
+    "threads",
+    "takes",
+    "bad_takes",
+    "strict",
+    "profiles_folder",
+    "voices_folder",
+    "segmenter_model",
+)
+
+
+@with_settings(*SAY_OPTIONS)
+def say(
+    words: Annotated[str, typer.Argument(metavar="TEXT", help="What to say; `-` reads standard input.")],
+    flags: Mapping[str, Any],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file. [default: say + the profile's suffix]")
+    ] = None,
+    ref_audio: Annotated[Path | None, typer.Option(help="Reference audio to clone. [default: none]")] = None,
+    ref_text: Annotated[str | None, typer.Option(help="What is said in the reference audio. [default: none]")] = None,
+    instruction: Annotated[
+        str | None, typer.Option("--instruction", "-i", help="How to say it. [default: none]")
+    ] = None,
+    speed: Annotated[float, typer.Option(help="Speaking rate, 0.5 to 2.0 times.", min=0.5, max=2.0)] = 1.0,
+    seed: Annotated[int, typer.Option(help="Seed of the random stream.", min=0)] = 0,
+    say_as: Annotated[
+        str | None, typer.Option(help="Read the text as digits, phone, money, date … [default: text]")
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Say TEXT into one file and show how it was read."""
+    from jobs.run import Order
+    from jobs.run import run as run_order
+
+    settings = gather_settings({**flags, "workers": 1}, config, Path.cwd())
+    row = {
+        "id": "say",
+        "text": sys.stdin.read() if words == "-" else words,
+        "ref_audio": str(ref_audio.resolve()) if ref_audio else None,
+        "ref_text": ref_text,
+        "instruction": instruction,
+        "speed": speed,
+        "seed": seed,
+        "say_as": say_as,
+    }
+    with TemporaryDirectory(prefix="cosyvoice-batch-") as scratch, Stop() as stop:
+        order = Order("say", Path(scratch), settings, _reader(row), " ".join(sys.argv[1:]))
+        finding = run_order(order, display(quiet or not verbose, verbose), stop.check)
+        if finding.exit_code:
+            complain(f"error: {finding.message or _failure(Path(scratch)) or 'nothing was said'}")
+            raise typer.Exit(finding.exit_code)
+        item = _only_item(Path(scratch))
+        target = output or Path(item["out"]).name
+        _deliver(Path(scratch) / item["out"], Path(target))
+    if as_json:
+        result({**item, "out": str(target), "run": finding.summary})
+    elif not quiet:
+        measured = item["measured"]
+        text(f"{target}: {measured['duration_s']:.2f} s, {_level(measured)}")
+        complain(f"spoken as: {item['spoken']}")
+
+
+def _reader(row: Mapping[str, object]) -> Any:
+    from jobs.manifest import check_row
+
+    values = {name: value for name, value in row.items() if value is not None}
+    return lambda rules: iter(check_row(values, rules, source="say"))
+
+
+def _items(folder: Path) -> Iterator[dict[str, Any]]:
+    import json
+
+    yield from json.loads((folder / "report.json").read_text(encoding="utf-8"))["items"]
+
+
+def _only_item(folder: Path) -> dict[str, Any]:
+    return next(_items(folder))
+
+
+def _failure(folder: Path) -> str:
+    return next((str(item["reason"]) for item in _items(folder) if item["state"] == "failed"), "")
+
+
+def _deliver(made: Path, target: Path) -> None:
+    """Bring the file to where it was asked for; it appears there whole."""
+    from jobs.files import replacing
+
+    if not target.parent.is_dir():
+        raise UserError(f"--output: the folder {target.parent} does not exist; create it first")
+    with replacing(target) as stream, made.open("rb") as source:
+        while block := source.read(1 << 20):
+            stream.write(block)
+
+
+def _level(measured: Mapping[str, Any]) -> str:
+    if measured["loudness_lufs"] is None:
+        return "silence"
+    return f"{measured['loudness_lufs']:.1f} LUFS, true peak {measured['true_peak_dbtp']:.1f} dBTP"

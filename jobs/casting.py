@@ -1,0 +1,137 @@
+"""Who speaks an item: a row's voice or reference audio, turned into the engine's Voice, checked against the engine."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosyvoice.catalog import ENGINES, EngineFacts
+from cosyvoice.engine import Mode, Voice
+from jobs.files import file_digest
+from jobs.fingerprint import digest
+
+if TYPE_CHECKING:
+    from presets.catalog import VoicePreset
+
+    from jobs.records import Item
+
+
+class Miscast(Exception):
+    """This row cannot be spoken as it asks. `field` names the manifest field at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """How an item is spoken."""
+
+    voice: Voice
+    mode: Mode
+    instruction: str | None
+
+
+class Casting:
+    """Casts items for one run; each reference audio is read and hashed once."""
+
+    def __init__(self, engine: EngineFacts, presets: Mapping[str, VoicePreset], default_voice: str | None) -> None:
+        self._engine = engine
+        self._presets = presets
+        self._default = default_voice
+        self._digests: dict[str, str] = {}
+
+    def cast(self, item: Item, language: str) -> Role:
+        """Who speaks `item`, whose text is mostly in `language`.
+
+        Raises Miscast when the engine cannot do what the row asks.
+        """
+        if item.ref_audio is not None:
+            voice = self._from_reference("reference audio", item.ref_audio, item.ref_text, item.language)
+        else:
+            voice = self._from_preset(item.voice or self._default or self._stock(language), language, item)
+        instruction = item.instruction or self._preset_instruction(item)
+        if instruction is not None and not self._engine.instructs:
+            raise Miscast("instruction", self._cannot("follow an instruction", lambda facts: facts.instructs))
+        return Role(voice, self._mode(item, voice, instruction), instruction)
+
+    def _preset_instruction(self, item: Item) -> str | None:
+        preset = self._presets.get(item.voice or self._default or "")
+        return preset.instruction if preset is not None and item.ref_audio is None else None
+
+    def _mode(self, item: Item, voice: Voice, instruction: str | None) -> Mode:
+        if voice.audio is None:
+            return "speaker"
+        if item.mode != "speaker":
+            return item.mode
+        if instruction is not None:
+            return "instruct"
+        return "zero_shot" if voice.text else "cross_lingual"
+
+    def _from_preset(self, name: str, language: str, item: Item) -> Voice:
+        preset = self._presets.get(name)
+        if preset is None:
+            near = difflib.get_close_matches(name, self._presets, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; `voices list` shows them"
+            raise Miscast("voice", f"no voice is called {name!r}{hint}")
+        if preset.audio is not None:
+            return self._from_reference(name, str(preset.audio), preset.text, preset.language)
+        if preset.engine is not None and preset.engine != self._engine.name and self._engine.name != "tone":
+            raise Miscast(
+                "voice",
+                f"{name!r} is a voice of the engine {preset.engine!r}, this run uses {self._engine.name!r}; "
+                "name another voice or give ref_audio",
+            )
+        return Voice(
+            name=name,
+            digest=digest("speaker", preset.engine, preset.speaker),
+            speaker=preset.speaker,
+            language=preset.language,
+        )
+
+    def _from_reference(self, name: str, audio: str, text: str | None, language: str | None) -> Voice:
+        if not self._engine.clones:
+            raise Miscast("ref_audio", self._cannot("clone a voice", lambda facts: facts.clones))
+        if audio not in self._digests:
+            try:
+                self._digests[audio] = file_digest(audio)
+            except OSError as error:
+                raise Miscast("ref_audio", f"{audio} cannot be read: {error.strerror}") from error
+        return Voice(name, digest("audio", self._digests[audio], text), None, audio, text, language)
+
+    def _stock(self, language: str) -> str:
+        """The voice of rows that name none: the first stock voice of that language, by name of the preset file."""
+        ours = [p for p in self._presets.values() if p.audio is None and p.engine in (self._engine.name, "kokoro")]
+        if self._engine.name not in ("kokoro", "tone") or not ours:
+            raise Miscast(
+                "voice", f"the engine {self._engine.name!r} needs a voice or ref_audio; or name one with --voice"
+            )
+        speaking = [preset for preset in ours if preset.language == language]
+        if not speaking:
+            known = ", ".join(sorted({str(preset.language) for preset in ours}))
+            raise Miscast("language", f"no stock voice speaks {language!r}, only {known}; name a voice with --voice")
+        return min(speaking, key=lambda preset: (not preset.default, preset.name)).name
+
+    def _cannot(self, what: str, able: object) -> str:
+        names = sorted(facts.name for facts in ENGINES.values() if callable(able) and able(facts))
+        names = [name for name in names if name != "tone"] or ["cosyvoice2", "cosyvoice3"]
+        return (
+            f"the engine {self._engine.name!r} ({self._engine.title}) cannot {what}; "
+            f"use {' or '.join(names)} with --model FOLDER"
+        )
+
+
+def model_revision(facts: EngineFacts, model_folder: Path | None) -> str:
+    """What decides that the model is another one: the engine's own word, and the files of the folder by size."""
+    if model_folder is None:
+        return facts.revision
+    files = sorted(
+        (path.relative_to(model_folder).as_posix(), path.stat().st_size)
+        for path in model_folder.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    )
+    return digest(facts.revision, files)

@@ -1,0 +1,63 @@
+"""One process that finishes items: joins takes, sets the level, encodes. It has no engine and touches no journal.
+
+Messages in: ("finish", FinishJob) and ("end",). Messages out: ("finished", item id, temporary, Measured),
+("failed", item id, reason), ("disk", (errno, text, path)).
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from presets.catalog import Profile
+
+    from jobs.finish import Part
+    from jobs.records import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class FinishJob:
+    """One item whose takes are all there."""
+
+    item_id: str
+    parts: tuple[Part, ...]
+    """Empty: the item is silence of `lead_ms`."""
+    lead_ms: int
+    pause_ms: int | None
+    profile: Profile
+    tags: Mapping[str, str]
+    temporary: str
+
+
+def work(spec: object, connection: Connection) -> None:
+    """The life of a finisher."""
+    while True:
+        message = connection.recv()
+        if message[0] == "end":
+            return
+        job: FinishJob = message[1]
+        try:
+            connection.send(("finished", job.item_id, job.temporary, _finish(job)))
+        except OSError as error:
+            connection.send(("disk", (error.errno, error.strerror or str(error), job.temporary)))
+        except EnvironmentFault as error:
+            connection.send(("environment", str(error)))
+        except Exception:
+            connection.send(("failed", job.item_id, f"finishing failed: {traceback.format_exc(limit=5)}"))
+
+
+def _finish(job: FinishJob) -> Measured:
+    from jobs.finish import finish, silence
+
+    temporary = Path(job.temporary)
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    if not job.parts:
+        return silence(job.lead_ms, job.profile, job.tags, temporary)
+    return finish(job.parts, job.lead_ms, job.pause_ms, job.profile, job.tags, temporary)

@@ -1,0 +1,291 @@
+"""The run folder's memory: what is done, what is to do, which takes exist. SQLite, one writer, flushed per item.
+
+The journal is the truth about what is done: an output counts only if its row says so and the file has that size.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jobs.errors import EnvironmentFault
+from jobs.files import STATE_FOLDER
+from jobs.records import Item, Take
+
+SCHEMA = 1
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (
+    number INTEGER PRIMARY KEY, started TEXT NOT NULL, ended TEXT, command TEXT NOT NULL, exit_code INTEGER
+);
+CREATE TABLE IF NOT EXISTS items (
+    id TEXT PRIMARY KEY,
+    run INTEGER NOT NULL,          -- the last run whose manifest held it
+    line INTEGER NOT NULL,
+    item TEXT NOT NULL,            -- the row as that manifest had it
+    state TEXT NOT NULL,           -- done, failed, skipped, pending
+    reason TEXT NOT NULL,          -- why it is to be made, or why it failed
+    parts TEXT NOT NULL,           -- the fingerprint that the row asks for now
+    size REAL NOT NULL,            -- estimated seconds of audio
+    built_out TEXT,                -- what stands on the disk: name, fingerprint, size
+    built_parts TEXT,
+    built_bytes INTEGER,
+    result TEXT
+);
+CREATE INDEX IF NOT EXISTS items_by_state ON items (run, state, size DESC, line);
+CREATE TABLE IF NOT EXISTS takes (
+    item TEXT NOT NULL, segment INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    utterance TEXT NOT NULL, take TEXT NOT NULL,
+    PRIMARY KEY (item, segment, attempt)
+);
+CREATE TABLE IF NOT EXISTS leftovers (out TEXT PRIMARY KEY);  -- files of ours that no row owns any more
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the journal remembers of an item that was made before."""
+
+    state: str
+    out: str | None
+    parts: Mapping[str, str]
+    bytes: int | None
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item as the journal holds it, for the report."""
+
+    item: Item
+    state: str
+    reason: str
+    run: int
+    result: Mapping[str, Any]
+
+
+def _item_from(text: str) -> Item:
+    return Item(**json.loads(text))
+
+
+def _item_text(item: Item) -> str:
+    return json.dumps(asdict(item), ensure_ascii=False)
+
+
+class Journal:
+    """Opened for one run; every method that ends something commits it."""
+
+    def __init__(self, folder: Path, *, readonly: bool = False) -> None:
+        """Open (or create) the journal of a run folder.
+
+        Raises EnvironmentFault when it cannot be opened, is damaged, or was written by a newer version.
+        """
+        self.path = folder / STATE_FOLDER / "journal.sqlite"
+        try:
+            if readonly:
+                self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            else:
+                self._db = sqlite3.connect(self.path, isolation_level=None)
+                # WAL with NORMAL survives kill -9; a power cut may lose the last items, whose files are then remade.
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._db.executescript(_TABLES)
+                self._db.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+            found = self._db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+        if found is None or int(found[0]) != SCHEMA:
+            raise EnvironmentFault(
+                f"{self.path}: written by another version of this tool (schema {found and found[0]}, this one writes "
+                f"{SCHEMA}); use that version, or choose another folder with --out"
+            )
+
+    def _fault(self, error: sqlite3.Error) -> EnvironmentFault:
+        text = str(error)
+        if "full" in text:
+            return EnvironmentFault(f"{self.path}: the disk is full; free some room and run the same command again")
+        if "readonly" in text or "unable to open" in text:
+            return EnvironmentFault(f"{self.path}: cannot be written ({text}); choose another folder with --out")
+        return EnvironmentFault(
+            f"{self.path}: {text}; if it is damaged, move the folder {STATE_FOLDER} away to rebuild"
+        )
+
+    def _do(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    # -- runs ------------------------------------------------------------------------------------------------------
+
+    def begin_run(self, started: str, command: str) -> int:
+        """Enter a run and return its number."""
+        number = self._do(
+            "INSERT INTO runs (started, command) VALUES (?, ?) RETURNING number", (started, command)
+        ).fetchone()[0]
+        return int(number)
+
+    def end_run(self, number: int, ended: str, exit_code: int) -> None:
+        self._do("UPDATE runs SET ended = ?, exit_code = ? WHERE number = ?", (ended, exit_code, number))
+
+    def unfinished_run_before(self, number: int) -> str | None:
+        """When the run before this one started, if it never came to its end (killed, power cut)."""
+        found = self._do(
+            "SELECT started, ended FROM runs WHERE number < ? ORDER BY number DESC LIMIT 1", (number,)
+        ).fetchone()
+        return found[0] if found and found[1] is None else None
+
+    # -- planning --------------------------------------------------------------------------------------------------
+
+    def begin_plan(self) -> None:
+        """Start one transaction for the whole plan: it is there whole or not at all."""
+        self._do("BEGIN IMMEDIATE")
+
+    def keep_plan(self) -> None:
+        self._do("COMMIT")
+
+    def drop_plan(self) -> None:
+        self._do("ROLLBACK")
+
+    def built(self, item_id: str) -> Built | None:
+        """What an earlier run made of this item; None if it is unknown."""
+        found = self._do(
+            "SELECT state, built_out, built_parts, built_bytes, result FROM items WHERE id = ?", (item_id,)
+        ).fetchone()
+        if found is None:
+            return None
+        state, out, parts, size, result = found
+        return Built(state, out, json.loads(parts) if parts else {}, size, json.loads(result) if result else {})
+
+    def plan_item(self, run: int, item: Item, state: str, reason: str, parts: Mapping[str, str], size: float) -> None:
+        """Enter one row of the manifest. `state` is `pending` for what is to be made, else how it stands."""
+        self._do(
+            "INSERT INTO items (id, run, line, item, state, reason, parts, size) VALUES (?,?,?,?,?,?,?,?) "
+            "ON CONFLICT (id) DO UPDATE SET run=excluded.run, line=excluded.line, item=excluded.item, "
+            "state=excluded.state, reason=excluded.reason, parts=excluded.parts, size=excluded.size",
+            (item.id, run, item.line, _item_text(item), state, reason, json.dumps(parts), size),
+        )
+
+    def refresh_parts(self, item_id: str, parts: Mapping[str, str]) -> None:
+        """The output on the disk answers this fingerprint too (the text changed, what is spoken did not)."""
+        self._do("UPDATE items SET built_parts = ? WHERE id = ?", (json.dumps(parts), item_id))
+
+    def abandon(self, out: str) -> None:
+        """A file of ours that no row will own."""
+        self._do("INSERT OR IGNORE INTO leftovers VALUES (?)", (out,))
+
+    def pending(
+        self, run: int, *, after: tuple[float, int] | None = None, many: int = 256
+    ) -> list[tuple[Item, str, float]]:
+        """The next items to make, longest first, with reason and size; `after` is (size, line) of the last one got."""
+        size, line = after if after is not None else (float("inf"), -1)
+        found = self._do(
+            "SELECT item, reason, size FROM items WHERE run = ? AND state = 'pending' "
+            "AND (size < ? OR (size = ? AND line > ?)) ORDER BY size DESC, line LIMIT ?",
+            (run, size, size, line, many),
+        ).fetchall()
+        return [(_item_from(item), reason, size) for item, reason, size in found]
+
+    def parts_of(self, item_id: str) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self._do("SELECT parts FROM items WHERE id = ?", (item_id,)).fetchone()[0])
+        return found
+
+    # -- ends ------------------------------------------------------------------------------------------------------
+
+    def done(self, item: Item, parts: Mapping[str, str], size_bytes: int, result: Mapping[str, Any]) -> None:
+        """The item's file stands under its name. From this commit on it is not made again."""
+        self._do("BEGIN")
+        self._do("DELETE FROM takes WHERE item = ?", (item.id,))
+        previous = self._do("SELECT built_out FROM items WHERE id = ?", (item.id,)).fetchone()[0]
+        if previous is not None and previous != item.out:
+            self.abandon(previous)
+        self._do("DELETE FROM leftovers WHERE out = ?", (item.out,))
+        self._do(
+            "UPDATE items SET state='done', built_out=?, built_parts=?, built_bytes=?, result=? WHERE id = ?",
+            (item.out, json.dumps(parts), size_bytes, json.dumps(result, ensure_ascii=False), item.id),
+        )
+        self._do("COMMIT")
+
+    def failed(self, item_id: str, reason: str, result: Mapping[str, Any]) -> None:
+        """The item came to nothing in this run; the next run tries it again."""
+        self._do("BEGIN")
+        self._do("DELETE FROM takes WHERE item = ?", (item_id,))
+        self._do(
+            "UPDATE items SET state='failed', reason=?, result=? WHERE id = ?",
+            (reason, json.dumps(result, ensure_ascii=False), item_id),
+        )
+        self._do("COMMIT")
+
+    # -- takes -----------------------------------------------------------------------------------------------------
+
+    def add_take(self, item_id: str, segment: int, utterance: str, take: Take) -> None:
+        """Remember a take, so that a long item goes on where it stopped. `utterance` names what it speaks."""
+        self._do(
+            "INSERT OR REPLACE INTO takes VALUES (?,?,?,?,?)",
+            (item_id, segment, take.attempt, utterance, json.dumps(asdict(take))),
+        )
+
+    def takes(self, item_id: str) -> list[tuple[int, str, Take]]:
+        """(segment, utterance, take) of an unfinished item, in the order of segments and attempts."""
+        found = self._do(
+            "SELECT segment, utterance, take FROM takes WHERE item = ? ORDER BY segment, attempt", (item_id,)
+        ).fetchall()
+        return [(segment, utterance, _take_from(take)) for segment, utterance, take in found]
+
+    # -- after the run ---------------------------------------------------------------------------------------------
+
+    def removed(self, run: int) -> Iterator[tuple[str, str]]:
+        """(id, out) of files that earlier manifests asked for and this run's does not, as they are streamed."""
+        yield from self._do(
+            "SELECT id, built_out FROM items WHERE run != ? AND built_out IS NOT NULL "
+            "AND built_out NOT IN (SELECT built_out FROM items WHERE run = ? AND built_out IS NOT NULL) ORDER BY line",
+            (run, run),
+        )
+        yield from (("", out) for (out,) in self._do("SELECT out FROM leftovers ORDER BY out"))
+
+    def forget(self, item_id: str, out: str) -> None:
+        """A removed item's file is gone."""
+        if item_id:
+            self._do("DELETE FROM items WHERE id = ?", (item_id,))
+        self._do("DELETE FROM leftovers WHERE out = ?", (out,))
+
+    def built_ids(self) -> Iterator[str]:
+        """Ids of all items that have a file."""
+        yield from (row[0] for row in self._do("SELECT id FROM items WHERE built_out IS NOT NULL"))
+
+    def pace(self) -> float | None:
+        """Seconds of work per second of audio over what stands in the run folder; None if nothing does."""
+        work, audio = self._do(
+            "SELECT SUM(json_extract(result, '$.seconds')), SUM(json_extract(result, '$.measured.duration_s')) "
+            "FROM items WHERE built_out IS NOT NULL"
+        ).fetchone()
+        return float(work) / float(audio) if work and audio else None
+
+    def counts(self, run: int) -> dict[str, int]:
+        """Items of this run's manifest by state."""
+        return dict(self._do("SELECT state, COUNT(*) FROM items WHERE run = ? GROUP BY state", (run,)).fetchall())
+
+    def last_run(self) -> int:
+        found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]
+        return int(found or 0)
+
+    def entries(self, run: int) -> Iterator[Entry]:
+        """Every item of a run's manifest, in manifest order, streamed."""
+        for item, state, reason, number, result in self._do(
+            "SELECT item, state, reason, run, result FROM items WHERE run = ? ORDER BY line, id", (run,)
+        ):
+            yield Entry(_item_from(item), state, reason, number, json.loads(result) if result else {})
+
+
+def _take_from(text: str) -> Take:
+    values = json.loads(text)
+    values["faults"] = tuple(values["faults"])
+    return Take(**values)

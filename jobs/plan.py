@@ -1,0 +1,208 @@
+"""Each manifest row against the journal: what is to be made and why. Reads text only as far as that needs."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cosyvoice.catalog import EngineFacts
+from jobs.casting import Casting, Miscast, Role
+from jobs.errors import Problem
+from jobs.fingerprint import changed, digest, only_text, reason
+from jobs.journal import Built
+from jobs.records import Item, Prepared
+from jobs.segment import Budget
+from jobs.settings import Settings
+from jobs.text import VERSION as TEXT_VERSION
+from jobs.text import FrontEnd, TextFacts, TextFault, TextSettings
+
+if TYPE_CHECKING:
+    from presets.catalog import Profile
+
+# Speaking rates for estimates: Mandarin read aloud runs at 4 to 5 characters a second, English at 2.5 to 3 words.
+CJK_CHARS_PER_S = 4.3
+WORDS_PER_S = 2.6
+
+
+class Memory(Protocol):
+    """What the planner asks the journal."""
+
+    def built(self, item_id: str) -> Built | None: ...
+
+
+class NoMemory:
+    """A run folder that does not exist yet."""
+
+    def built(self, item_id: str) -> Built | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One row with its verdict."""
+
+    item: Item
+    state: str
+    """`pending` (to be made), `unchanged`, `skipped` (nothing to speak), `waiting` (not selected)."""
+    reason: str
+    parts: Mapping[str, str]
+    seconds: float
+    """Estimated duration of the audio."""
+    refreshed: bool = False
+    """The text changed but what is spoken did not: the journal learns the new fingerprint."""
+
+
+class Planner:
+    """Decides row by row; knows the run's engine, profiles, voices and lexicon."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        engine: EngineFacts,
+        revision: str,
+        casting: Casting,
+        profiles: Mapping[str, Profile],
+        front_end: FrontEnd,
+        finish_version: str,
+        folder: Path,
+    ) -> None:
+        self._settings = settings
+        self._engine = engine
+        self._casting = casting
+        self._profiles = profiles
+        self._front_end = front_end
+        self._folder = folder
+        self._engine_part = digest(engine.name, revision, settings.precision)
+        self._finishing_part = digest(finish_version)
+        self._selected = 0
+
+    def text_settings(self, item: Item) -> TextSettings:
+        """How this row's text is to be read."""
+        return TextSettings(
+            language=item.language or self._settings.language,
+            normalize=item.text_normalize,
+            say_as=item.say_as,
+            tags=self._engine.tags,
+            budget=Budget(self._engine.max_cjk_chars, self._engine.max_words),
+        )
+
+    def language(self, item: Item, facts: TextFacts) -> str:
+        """The language that an item is mostly in."""
+        return item.language or self._settings.language or facts.main_language
+
+    def speakable(self, item: Item) -> bool:
+        """Whether the item's text has anything to speak."""
+        return self._front_end.look(item.text, self.text_settings(item)).speakable
+
+    def prepare(self, item: Item) -> Prepared:
+        """The item's text, normalised and cut. Raises TextFault."""
+        return self._front_end.prepare(item.text, self.text_settings(item))
+
+    def cast(self, item: Item) -> Role:
+        """Who speaks the item. Raises Miscast."""
+        return self._casting.cast(item, self.language(item, self._front_end.look(item.text, self.text_settings(item))))
+
+    def plan(self, rows: Iterator[Item | Problem], source: str, memory: Memory) -> Iterator[Planned | Problem]:
+        """Verdicts and problems in the order of the rows."""
+        for row in rows:
+            if isinstance(row, Problem):
+                yield row
+                continue
+            try:
+                yield self._judge(row, memory)
+            except TextFault as fault:
+                for message in fault.faults:
+                    yield Problem(source, row.line, "text", message)
+            except Miscast as miscast:
+                yield Problem(source, row.line, miscast.field, str(miscast))
+
+    def _judge(self, item: Item, memory: Memory) -> Planned:
+        facts = self._front_end.look(item.text, self.text_settings(item))
+        if not facts.speakable and item.empty == "skip":
+            return Planned(item, "skipped", "nothing to speak", {}, 0.0)
+        if not facts.speakable and item.empty == "error":
+            raise TextFault(
+                ("there is nothing to speak; write some text, or say empty=skip or empty=silence in this row",)
+            )
+        language = self.language(item, facts)
+        if facts.speakable and self._engine.languages is not None and language not in self._engine.languages:
+            known = ", ".join(sorted(self._engine.languages))
+            raise Miscast("language", f"the engine {self._engine.name!r} does not speak {language!r}, only {known}")
+        role = self._casting.cast(item, language)
+        parts = self._parts(item, facts, role)
+        seconds = (facts.cjk_chars / CJK_CHARS_PER_S + facts.words / WORDS_PER_S) / item.speed
+        why, refreshed = self._why(item, parts, memory)
+        if not why:
+            return Planned(item, "unchanged", "", parts, seconds, refreshed)
+        if not self._select(item):
+            return Planned(item, "waiting", "not selected", parts, seconds)
+        return Planned(item, "pending", why, parts, seconds)
+
+    def _select(self, item: Item) -> bool:
+        if self._settings.only is not None and not fnmatch.fnmatchcase(item.id, self._settings.only):
+            return False
+        self._selected += 1
+        return self._settings.limit is None or self._selected <= self._settings.limit
+
+    def _parts(self, item: Item, facts: TextFacts, role: Role) -> dict[str, str]:
+        text = self.text_settings(item)
+        return {
+            "text": digest(item.text, text.language, text.normalize, text.say_as, item.empty),
+            "lexicon": facts.lexicon_digest,
+            "front end": digest(TEXT_VERSION, self._engine.max_cjk_chars, self._engine.max_words),
+            "voice": role.voice.digest,
+            "instruction": digest(role.instruction),
+            "mode": role.mode,
+            "speed": digest(item.speed),
+            "seed": digest(item.seed),
+            "engine": self._engine_part,
+            "profile": self._profiles[item.profile].digest,
+            "pauses": digest(item.pause_ms),
+            "tags": digest(item.title, item.chapter),
+            "finishing": self._finishing_part,
+            "out": digest(item.out),
+        }
+
+    def _why(self, item: Item, parts: dict[str, str], memory: Memory) -> tuple[str, bool]:
+        """The reason to make the item, "" if what stands will do; and whether only its written text changed."""
+        if self._settings.fresh:
+            return "asked for by --fresh", False
+        built = memory.built(item.id)
+        if built is None or built.out is None or built.bytes is None:
+            return ("failed last time" if built is not None and built.state == "failed" else "new"), False
+        differing = changed(parts, built.parts)
+        if only_text(differing) and "spoken" in built.parts and self._speaks_the_same(item, built):
+            parts["spoken"] = built.parts["spoken"]
+            differing = set()
+            refreshed = True
+        else:
+            refreshed = False
+        if differing:
+            return reason(differing), False
+        if built.state == "failed":
+            return "failed last time", False
+        return self._standing(built), refreshed
+
+    def _speaks_the_same(self, item: Item, built: Built) -> bool:
+        prepared = self.prepare(item) if self.speakable(item) else None
+        return prepared is not None and spoken_digest(prepared) == built.parts["spoken"]
+
+    def _standing(self, built: Built) -> str:
+        assert built.out is not None
+        try:
+            size = (self._folder / built.out).stat().st_size
+        except OSError:
+            return "output missing"
+        return "" if size == built.bytes else "output changed on disk"
+
+
+def spoken_digest(prepared: Prepared) -> str:
+    """Digest of what the engine and the joining are given for an item."""
+    return digest(
+        [(s.spoken, s.language, s.gap.boundary, s.gap.ms) for s in prepared.segments],
+        prepared.lead_ms,
+    )

@@ -1,0 +1,243 @@
+"""The loop of a run: workers speak, finishers finish, the journal learns each end. Returns when nothing is left."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from jobs.crew import Child, Gone, listen
+from jobs.errors import EnvironmentFault
+from jobs.files import explain, make_folder
+from jobs.finisher import FinishJob, work
+from jobs.journal import Journal
+from jobs.progress import ItemEnd, Progress
+from jobs.records import Measured
+from jobs.roster import Roster
+from jobs.schedule import OpenItem, Schedule
+
+if TYPE_CHECKING:
+    from presets.catalog import Profile
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.2
+"""How long the loop sleeps at most: a signal is answered within this time."""
+FINISH_AHEAD = 2
+"""Items a finisher may have in hand, so that it need not wait for the next one."""
+FINISH_DEATHS_ALLOWED = 2
+
+
+class TooManyFailures(Exception):
+    """`--max-failures` is reached."""
+
+
+class Production:
+    """One run's loop with its two kinds of children."""
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        temporary: Path,
+        schedule: Schedule,
+        roster: Roster,
+        finishers: int,
+        journal: Journal,
+        profiles: Mapping[str, Profile],
+        progress: Progress,
+        max_failures: int | None,
+        check_stop: Callable[[], None],
+    ) -> None:
+        """`check_stop` raises when the run was told to stop."""
+        self._folder = folder
+        self._temporary = temporary
+        self._schedule = schedule
+        self._roster = roster
+        self._finishers = [Child(f"finisher {number + 1}", work, None) for number in range(finishers)]
+        self._in_hand: list[dict[str, OpenItem]] = [{} for _ in self._finishers]
+        self._deaths: dict[str, int] = {}
+        self._to_finish: deque[OpenItem] = deque()
+        self._journal = journal
+        self._profiles = profiles
+        self._progress = progress
+        self._max_failures = max_failures
+        self._failures = 0
+        self._serial = 0
+        self._check_stop = check_stop
+
+    def run(self) -> None:
+        """Work until nothing is left.
+
+        Raises EnvironmentFault (no worker left, disk full), TooManyFailures, or what `check_stop` raises; the children
+        are ended in any case.
+        """
+        try:
+            while True:
+                self._check_stop()
+                self._roster.feed(self._schedule.next_job)
+                self._collect_ended()
+                self._feed_finishers()
+                if self._schedule.nothing_left and not self._to_finish and not any(self._in_hand):
+                    return
+                if not self._to_finish and not any(self._in_hand):
+                    self._roster.require_someone()
+                listen([*self._roster.children, *self._finishers], TICK_S)
+                for answer in self._roster.answers():
+                    self._schedule.took(answer.key, answer.take, answer.error, answer.seconds, answer.device)
+                self._hear_finishers()
+        finally:
+            self._roster.end()
+            for child in self._finishers:
+                child.kill()
+
+    def _collect_ended(self) -> None:
+        while self._schedule.ended:
+            opened = self._schedule.ended.popleft()
+            if opened.failure is not None:
+                self._enter_failure(opened, opened.failure)
+            else:
+                self._to_finish.append(opened)
+
+    def _feed_finishers(self) -> None:
+        for number, child in enumerate(self._finishers):
+            while self._to_finish and len(self._in_hand[number]) < FINISH_AHEAD:
+                opened = self._to_finish.popleft()
+                self._in_hand[number][opened.item.id] = opened
+                try:
+                    child.send("finish", self._job(opened))
+                except Gone as gone:
+                    self._replace_finisher(number, str(gone))
+                    return
+
+    def _job(self, opened: OpenItem) -> FinishJob:
+        from jobs.finish import Part
+
+        item, profile = opened.item, self._profiles[opened.item.profile]
+        self._serial += 1
+        parts = tuple(
+            Part(take.path, take.sample_rate_hz, take.samples, segment.gap)
+            for take, segment in zip(
+                (opened.kept[number] for number in range(len(opened.kept))), opened.prepared.segments, strict=True
+            )
+        )
+        tags = {"title": item.title or item.id}
+        if item.chapter is not None:
+            tags["track"] = str(item.chapter)
+        return FinishJob(
+            item_id=item.id,
+            parts=parts,
+            lead_ms=opened.prepared.lead_ms if parts else (item.pause_ms or 500),
+            pause_ms=item.pause_ms,
+            profile=profile,
+            tags=tags,
+            temporary=str(self._temporary / f"{self._serial}{profile.suffix}"),
+        )
+
+    def _hear_finishers(self) -> None:
+        for number, child in enumerate(self._finishers):
+            try:
+                messages = child.messages()
+            except Gone as gone:
+                self._replace_finisher(number, str(gone))
+                continue
+            for message in messages:
+                match message:
+                    case ("finished", item_id, temporary, measured):
+                        self._enter_done(self._in_hand[number].pop(item_id), Path(temporary), measured)
+                    case ("failed", item_id, reason):
+                        self._enter_failure(self._in_hand[number].pop(item_id), reason)
+                    case ("disk", (code, text, path)):
+                        raise explain(OSError(code, text), path)
+                    case ("environment", text):
+                        raise EnvironmentFault(text)
+
+    def _replace_finisher(self, number: int, text: str) -> None:
+        held = list(self._in_hand[number].values())
+        self._in_hand[number] = {}
+        self._progress.warn(f"{text}; {len(held)} items are finished again by a new one")
+        for opened in held:
+            deaths = self._deaths[opened.item.id] = self._deaths.get(opened.item.id, 0) + 1
+            if deaths > FINISH_DEATHS_ALLOWED:
+                self._enter_failure(opened, f"finishing failed: {text}")
+            else:
+                self._to_finish.append(opened)
+        self._finishers[number].kill()
+        self._finishers[number] = Child(f"finisher {number + 1}", work, None)
+
+    def _enter_done(self, opened: OpenItem, temporary: Path, measured: Measured) -> None:
+        """The file gets its name, then the journal says so: dying between the two costs one item's work, no more."""
+        final = self._folder / opened.item.out
+        make_folder(final.parent)
+        try:
+            temporary.replace(final)
+        except OSError as error:
+            raise explain(error, final) from error
+        self._journal.done(opened.item, opened.parts, measured.size_bytes, _result(opened, measured))
+        self._sweep(opened)
+        self._progress.item(self._end_of(opened, "done", opened.reason, measured.duration_s))
+
+    def _enter_failure(self, opened: OpenItem, reason: str) -> None:
+        self._journal.failed(opened.item.id, reason, _result(opened, None))
+        self._sweep(opened)
+        self._progress.item(self._end_of(opened, "failed", reason, 0.0))
+        self._failures += 1
+        if self._max_failures is not None and self._failures >= self._max_failures:
+            raise TooManyFailures(f"stopped after {self._failures} failed items, as --max-failures asks")
+
+    def _sweep(self, opened: OpenItem) -> None:
+        for takes in opened.takes.values():
+            for take in takes:
+                Path(take.path).unlink(missing_ok=True)
+        if opened.prepared.segments and opened.takes_folder.is_dir() and not any(opened.takes_folder.iterdir()):
+            opened.takes_folder.rmdir()
+
+    def _end_of(self, opened: OpenItem, state: str, reason: str, audio_s: float) -> ItemEnd:
+        return ItemEnd(
+            id=opened.item.id,
+            out=opened.item.out,
+            state=state,
+            reason=reason,
+            audio_s=audio_s,
+            wall_s=monotonic() - opened.started,
+            device=", ".join(sorted(opened.devices)),
+            retries=opened.retries,
+        )
+
+
+def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
+    """What the journal keeps of an item for the reports, as JSON."""
+    segments = opened.prepared.segments
+    return {
+        "spoken": " ".join(segment.spoken.strip() for segment in segments),
+        "segments": [
+            {"written": s.written, "spoken": s.spoken, "language": s.language, "gap": [s.gap.boundary, s.gap.ms]}
+            for s in segments
+        ],
+        "voice": opened.role.voice.name if opened.role else "",
+        "mode": opened.role.mode if opened.role else "",
+        "measured": asdict(measured) if measured else None,
+        "takes": [
+            {
+                "segment": number,
+                "attempt": take.attempt,
+                "seed": take.seed,
+                "faults": list(take.faults),
+                "seconds": round(take.samples / take.sample_rate_hz, 3),
+                "kept": opened.kept.get(number) is take,
+            }
+            for number, takes in sorted(opened.takes.items())
+            for take in takes
+        ],
+        "errors": [[number, text] for number, texts in sorted(opened.errors.items()) for text in texts],
+        "retries": opened.retries,
+        "resumed_takes": opened.resumed,
+        "device": ", ".join(sorted(opened.devices)),
+        "seconds": round(opened.seconds, 3),
+        "warnings": list(opened.prepared.warnings),
+        "lexicon_hits": list(opened.prepared.lexicon_hits),
+    }

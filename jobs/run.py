@@ -1,0 +1,270 @@
+"""The road of a run, station by station: manifest → plan → speak → finish → journal → report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from shutil import rmtree
+from time import monotonic
+
+from jobs import devices
+from jobs.errors import EnvironmentFault, InvalidInput, Problem
+from jobs.fields import RowRules
+from jobs.files import STATE_FOLDER, make_folder
+from jobs.gear import Gear, gather
+from jobs.journal import Journal
+from jobs.lock import hold
+from jobs.plan import Planned
+from jobs.produce import Production, TooManyFailures
+from jobs.progress import Progress, Totals
+from jobs.records import Item
+from jobs.roster import Roster
+from jobs.runlog import Logged, keeping_log
+from jobs.schedule import Schedule
+from jobs.settings import Settings
+from jobs.summary import Circumstances, facts_of, rows_of
+from jobs.worker import WorkerSpec
+
+EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
+MAX_PROBLEMS_KEPT = 1000
+"""Mistakes of one manifest that are held for printing; the rest are counted."""
+
+
+class Interrupted(Exception):
+    """The run was told to stop; the exit code is 128 plus the signal's number."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"stopped by signal {signal_number}; the same command goes on from here")
+        self.exit_code = 128 + signal_number
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One run to be made."""
+
+    source: str
+    """The manifest as a person names it."""
+    folder: Path
+    settings: Settings
+    read: Callable[[RowRules], Iterator[Item | Problem]]
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How a run ended."""
+
+    exit_code: int
+    summary: dict[str, object]
+    problems: tuple[Problem, ...]
+    problems_count: int
+    reports: tuple[Path, ...]
+    message: str = ""
+
+
+def run(order: Order, progress: Progress, check_stop: Callable[[], None]) -> Finding:
+    """Make what the manifest asks for and what does not stand yet.
+
+    Raises InvalidInput (nothing was done), EnvironmentFault (before the work), Locked. What stops the work later is in
+    the finding, after the reports are written.
+    """
+    gear = gather(order.settings, order.folder)
+    if order.settings.strict and gear.warnings:
+        raise EnvironmentFault("--strict: " + "; ".join(gear.warnings))
+    fresh_folder = not order.folder.exists()
+    try:
+        with (
+            hold(order.folder, order.settings.wait_s),
+            keeping_log(order.folder),
+            _journal(order.folder) as journal,
+        ):
+            return _run_locked(order, gear, journal, Logged(progress), check_stop)
+    except InvalidInput:
+        if fresh_folder:
+            rmtree(order.folder, ignore_errors=True)  # made for the lock alone: leave no trace of a refused manifest
+        raise
+
+
+@contextmanager
+def _journal(folder: Path) -> Iterator[Journal]:
+    journal = Journal(folder)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def _run_locked(
+    order: Order, gear: Gear, journal: Journal, progress: Progress, check_stop: Callable[[], None]
+) -> Finding:
+    started, clock = datetime.now().astimezone(), monotonic()
+    number = journal.begin_run(started.isoformat(timespec="seconds"), order.command)
+    circumstances = Circumstances(
+        number=number,
+        started=started,
+        resumed_from=journal.unfinished_run_before(number),
+        order_source=order.source,
+        command=order.command,
+    )
+    for warning in gear.warnings:
+        progress.warn(warning)
+    problems, problems_count, totals = _plan(order, gear, journal, number, check_stop)
+    progress.planned(totals)
+    stopped: Exception | None = None
+    try:
+        if totals.items:
+            _produce(order, gear, journal, number, circumstances, progress, check_stop)
+    except (Interrupted, TooManyFailures, EnvironmentFault) as stop:
+        stopped = stop
+    exit_code = _exit_code(stopped, journal.counts(number))
+    removed = _removed(order, journal, number, progress)
+    facts = facts_of(
+        gear,
+        journal,
+        circumstances,
+        removed=len(removed),
+        warnings=[str(stopped)] if stopped else [],
+        wall_s=monotonic() - clock,
+        exit_code=exit_code,
+        interrupted=isinstance(stopped, Interrupted),
+    )
+    from jobs.report import as_summary, write_reports
+
+    reports = write_reports(order.folder, facts, lambda: rows_of(journal, number, removed))
+    journal.end_run(number, datetime.now().astimezone().isoformat(timespec="seconds"), exit_code)
+    progress.finished()
+    if not isinstance(stopped, Interrupted | EnvironmentFault):
+        rmtree(order.folder / STATE_FOLDER / "temporary", ignore_errors=True)
+    return Finding(exit_code, as_summary(facts), problems, problems_count, reports, str(stopped or ""))
+
+
+def _plan(
+    order: Order, gear: Gear, journal: Journal, number: int, check_stop: Callable[[], None]
+) -> tuple[tuple[Problem, ...], int, Totals]:
+    """Enter every row into the journal, in one transaction that an invalid manifest leaves no trace of."""
+    kept: list[Problem] = []
+    count = items = unchanged = 0
+    seconds = 0.0
+    journal.begin_plan()
+    try:
+        for verdict in gear.planner.plan(order.read(gear.rules), order.source, journal):
+            check_stop()
+            if isinstance(verdict, Problem):
+                count += 1
+                if len(kept) < MAX_PROBLEMS_KEPT:
+                    kept.append(verdict)
+                if order.settings.keep_going:
+                    _enter_problem(journal, number, verdict)
+                continue
+            _enter(journal, number, verdict)
+            items += verdict.state == "pending"
+            unchanged += verdict.state == "unchanged"
+            seconds += verdict.seconds if verdict.state == "pending" else 0.0
+        if count and not order.settings.keep_going:
+            raise InvalidInput(kept, count)
+    except BaseException:
+        journal.drop_plan()
+        raise
+    journal.keep_plan()
+    return tuple(kept), count, Totals(items, unchanged, seconds)
+
+
+def _enter(journal: Journal, number: int, verdict: Planned) -> None:
+    journal.plan_item(number, verdict.item, verdict.state, verdict.reason, verdict.parts, verdict.seconds)
+    if verdict.refreshed:
+        journal.refresh_parts(verdict.item.id, verdict.parts)
+
+
+def _enter_problem(journal: Journal, number: int, problem: Problem) -> None:
+    """A bad row under --keep-going: a failed item of its own, named by its line."""
+    item = Item(line=problem.line, id=f"line {problem.line}", text="", out="", profile="")
+    journal.plan_item(number, item, "failed", f"{problem.field}: {problem.message}", {}, 0.0)
+
+
+def _produce(
+    order: Order,
+    gear: Gear,
+    journal: Journal,
+    number: int,
+    circumstances: Circumstances,
+    progress: Progress,
+    check_stop: Callable[[], None],
+) -> None:
+    state = order.folder / STATE_FOLDER
+    temporary = state / "temporary" / str(number)
+    make_folder(temporary)
+    schedule = Schedule(
+        items=_pending(journal, number),
+        planner=gear.planner,
+        journal=journal,
+        settings=order.settings,
+        takes_root=(state / "takes").absolute(),
+        heard=circumstances.hear,
+    )
+    roster = Roster(
+        _specs(gear, order.settings),
+        heartbeat_s=order.settings.heartbeat_s,
+        progress=progress,
+        requeue=schedule.requeue,
+    )
+    circumstances.roster = roster
+    Production(
+        folder=order.folder,
+        temporary=temporary,
+        schedule=schedule,
+        roster=roster,
+        finishers=max(1, min(4, devices.cores() // 4)),
+        journal=journal,
+        profiles=gear.profiles,
+        progress=progress,
+        max_failures=order.settings.max_failures,
+        check_stop=check_stop,
+    ).run()
+
+
+def _pending(journal: Journal, number: int) -> Iterator[tuple[Item, str]]:
+    """Items to make, longest first, read from the journal a few hundred at a time."""
+    after: tuple[float, int] | None = None
+    while batch := journal.pending(number, after=after):
+        for item, reason, size in batch:
+            yield item, reason
+            after = (size, item.line)
+
+
+def _specs(gear: Gear, settings: Settings) -> list[WorkerSpec]:
+    workers = settings.workers or max(1, devices.cores() // settings.threads)
+    return [
+        WorkerSpec(
+            name=f"worker {number + 1} (cpu)",
+            engine=gear.engine,
+            model_folder=str(settings.model) if settings.model else None,
+            device="cpu",
+            precision=settings.precision,
+            threads=settings.threads,
+        )
+        for number in range(workers)
+    ]
+
+
+def _exit_code(stopped: Exception | None, counts: dict[str, int]) -> int:
+    if isinstance(stopped, Interrupted):
+        return stopped.exit_code
+    if isinstance(stopped, EnvironmentFault):
+        return EXIT_ENVIRONMENT
+    return EXIT_SOME_FAILED if counts.get("failed") else EXIT_DONE
+
+
+def _removed(order: Order, journal: Journal, number: int, progress: Progress) -> list[tuple[str, str]]:
+    """Files that no row asks for any more: named, and deleted where --prune says so."""
+    found = [(item_id, out) for item_id, out in journal.removed(number) if (order.folder / out).exists()]
+    for item_id, out in found:
+        if order.settings.prune:
+            (order.folder / out).unlink(missing_ok=True)
+            journal.forget(item_id, out)
+            progress.note(f"removed {out}: no row asks for it")
+    if found and not order.settings.prune:
+        progress.warn(f"{len(found)} files belong to no row any more, such as {found[0][1]}; --prune removes them")
+    return [] if order.settings.prune else found

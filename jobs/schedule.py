@@ -1,0 +1,234 @@
+"""Which utterance is spoken next, and when an item has all its takes. Knows no process and no pipe.
+
+Items are opened one by one as workers get hungry, so that memory follows what is in work, not the manifest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from cosyvoice.engine import Utterance
+from jobs.casting import Miscast, Role
+from jobs.checks import FATAL, badness, best
+from jobs.fingerprint import digest, seed_for
+from jobs.journal import Journal
+from jobs.plan import Planner, spoken_digest
+from jobs.records import Item, Prepared, Take
+from jobs.settings import Settings
+from jobs.text import TextFault
+from jobs.worker import SpeakJob
+
+log = logging.getLogger(__name__)
+
+CRASHES_ALLOWED = 1
+"""An utterance in whose company a worker died so often is tried again; once more, and it fails by itself."""
+
+
+@dataclass(slots=True)
+class OpenItem:
+    """An item in work."""
+
+    item: Item
+    reason: str
+    parts: dict[str, str]
+    prepared: Prepared
+    role: Role | None
+    takes_folder: Path
+    started: float = field(default_factory=monotonic)
+    takes: dict[int, list[Take]] = field(default_factory=dict)
+    errors: dict[int, list[str]] = field(default_factory=dict)
+    kept: dict[int, Take] = field(default_factory=dict)
+    devices: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+    resumed: int = 0
+    """Takes that an earlier, interrupted run left."""
+    failure: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        return len(self.kept) == len(self.prepared.segments)
+
+    @property
+    def retries(self) -> int:
+        made = sum(len(takes) for takes in self.takes.values()) + sum(len(texts) for texts in self.errors.values())
+        return max(0, made - len(self.takes.keys() | self.errors.keys()))
+
+
+class Schedule:
+    """Hands out utterances and gathers takes."""
+
+    def __init__(
+        self,
+        *,
+        items: Iterator[tuple[Item, str]],
+        planner: Planner,
+        journal: Journal,
+        settings: Settings,
+        takes_root: Path,
+        heard: Callable[[Prepared], None],
+    ) -> None:
+        """`heard` is told every prepared text (its warnings and lexicon hits belong to the run's report)."""
+        self._items = items
+        self._planner = planner
+        self._journal = journal
+        self._settings = settings
+        self._takes_root = takes_root
+        self._heard = heard
+        self._ready: deque[SpeakJob] = deque()
+        self._jobs: dict[str, tuple[OpenItem, int]] = {}
+        self._crashes: dict[str, int] = {}
+        self._exhausted = False
+        self.open: dict[str, OpenItem] = {}
+        self.ended: deque[OpenItem] = deque()
+        """Items with all their takes, or with a failure: to be finished or entered as failed."""
+
+    @property
+    def nothing_left(self) -> bool:
+        """No item is in work and none will come."""
+        return self._exhausted and not self.open and not self.ended
+
+    def next_job(self) -> SpeakJob | None:
+        """The next utterance to speak; None if there is none at this moment."""
+        while not self._ready and not self._exhausted and len(self.ended) < 32:
+            found = next(self._items, None)
+            if found is None:
+                self._exhausted = True
+                break
+            self._open(*found)
+        while self._ready:
+            job = self._ready.popleft()
+            if job.utterance.id in self._jobs:
+                return job
+        return None
+
+    def took(self, key: str, take: Take | None, error: str | None, seconds: float, device: str) -> None:
+        """A worker's answer to a job."""
+        found = self._jobs.pop(key, None)
+        if found is None:
+            return  # its item has failed meanwhile
+        opened, segment = found
+        opened.devices.add(device)
+        opened.seconds += seconds
+        if take is not None:
+            opened.takes.setdefault(segment, []).append(take)
+            self._journal.add_take(opened.item.id, segment, self._utterance_digest(opened, segment), take)
+        else:
+            opened.errors.setdefault(segment, []).append(error or "no audio and no reason came back")
+        self._judge(opened, segment)
+
+    def requeue(self, jobs: list[SpeakJob]) -> None:
+        """Jobs of a worker that died come first; one that saw too many deaths fails by itself."""
+        for job in reversed(jobs):
+            found = self._jobs.get(job.utterance.id)
+            if found is None:
+                continue
+            crashes = self._crashes[job.utterance.id] = self._crashes.get(job.utterance.id, 0) + 1
+            if crashes > CRASHES_ALLOWED and len(jobs) == 1:
+                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times on this text")
+            elif crashes > CRASHES_ALLOWED + 2:
+                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times with this text in hand")
+            else:
+                self._ready.appendleft(job)
+
+    def _open(self, item: Item, reason: str) -> None:
+        parts = self._journal.parts_of(item.id)
+        try:
+            prepared, role = self._read(item)
+        except (TextFault, Miscast) as fault:
+            opened = OpenItem(item, reason, parts, Prepared(()), None, self._takes_root)
+            opened.failure = str(fault)
+            self.ended.append(opened)
+            return
+        self._heard(prepared)
+        parts["spoken"] = spoken_digest(prepared)
+        opened = OpenItem(item, reason, parts, prepared, role, self._takes_root / digest(item.id))
+        self.open[item.id] = opened
+        self._resume(opened)
+        for segment in range(len(prepared.segments)):
+            if segment not in opened.kept:
+                self._judge(opened, segment)
+        if opened.complete:
+            self._end(opened)
+
+    def _read(self, item: Item) -> tuple[Prepared, Role | None]:
+        if not self._planner.speakable(item):
+            return Prepared(()), None  # `empty=silence`: planning let nothing else through
+        return self._planner.prepare(item), self._planner.cast(item)
+
+    def _resume(self, opened: OpenItem) -> None:
+        """Take over what an interrupted run has spoken of this very text with this very voice."""
+        for segment, utterance, take in self._journal.takes(opened.item.id):
+            if segment >= len(opened.prepared.segments) or utterance != self._utterance_digest(opened, segment):
+                continue
+            path = Path(take.path)
+            if path.is_file() and path.stat().st_size == take.samples * 4:
+                opened.takes.setdefault(segment, []).append(take)
+                opened.resumed += 1
+
+    def _judge(self, opened: OpenItem, segment: int) -> None:
+        """Keep a good take, ask for another one, or give up."""
+        if opened.failure is not None:
+            return
+        takes, errors = opened.takes.get(segment, []), opened.errors.get(segment, [])
+        good = next((take for take in takes if badness(take) == 0), None)
+        if good is not None:
+            self._keep(opened, segment, good)
+        elif len(takes) + len(errors) < self._settings.takes:
+            self._ask(opened, segment, len(takes) + len(errors))
+        elif takes and (self._settings.bad_takes == "keep" and not FATAL & set(best(takes).faults)):
+            self._keep(opened, segment, best(takes))
+        else:
+            self._fail(opened, self._why_failed(opened, segment))
+
+    def _why_failed(self, opened: OpenItem, segment: int) -> str:
+        attempts = len(opened.takes.get(segment, [])) + len(opened.errors.get(segment, []))
+        where = f"segment {segment + 1} of {len(opened.prepared.segments)}, {attempts} attempts"
+        if opened.errors.get(segment):
+            return f"{where}: {opened.errors[segment][-1]}"
+        takes = opened.takes[segment]
+        heard = "; ".join(f"{', '.join(t.faults)} ({t.samples / t.sample_rate_hz:.1f} s)" for t in takes)
+        spoken = opened.prepared.segments[segment].spoken
+        return f"{where}: {heard}, for the text {spoken[:60]!r}"
+
+    def _ask(self, opened: OpenItem, segment: int, attempt: int) -> None:
+        assert opened.role is not None
+        piece = opened.prepared.segments[segment]
+        item = opened.item
+        utterance = Utterance(
+            id=f"{item.id}\n{segment}\n{attempt}",
+            text=piece.spoken,
+            voice=opened.role.voice,
+            mode=opened.role.mode,
+            language=piece.language,
+            instruction=opened.role.instruction,
+            speed=item.speed,
+            seed=seed_for(item.seed, segment, attempt),
+        )
+        path = opened.takes_folder / f"{segment}-{attempt}.f32"
+        self._jobs[utterance.id] = (opened, segment)
+        self._ready.append(SpeakJob(utterance, attempt, str(path)))
+
+    def _keep(self, opened: OpenItem, segment: int, take: Take) -> None:
+        opened.kept[segment] = take
+        if opened.complete:
+            self._end(opened)
+
+    def _fail(self, opened: OpenItem, reason: str) -> None:
+        opened.failure = reason
+        for key in [key for key, (owner, _) in self._jobs.items() if owner is opened]:
+            del self._jobs[key]
+        self._end(opened)
+
+    def _end(self, opened: OpenItem) -> None:
+        if self.open.pop(opened.item.id, None) is not None:
+            self.ended.append(opened)
+
+    def _utterance_digest(self, opened: OpenItem, segment: int) -> str:
+        piece = opened.prepared.segments[segment]
+        sound = ("voice", "instruction", "mode", "speed", "seed", "engine")
+        return digest([opened.parts[name] for name in sound], segment, piece.spoken, piece.language)

@@ -1,0 +1,188 @@
+"""From the journal and the roster to the records of the report: what happened, in figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from jobs.gear import Gear
+from jobs.journal import Entry, Journal
+from jobs.records import Item, Measured, Prepared
+from jobs.report import DeviceRow, ItemRow, RunFacts, State, TakeRow
+from jobs.roster import Roster
+from jobs.version import tool_version
+
+_STATES: dict[str, State] = {
+    "done": "done",
+    "unchanged": "unchanged",
+    "failed": "failed",
+    "skipped": "skipped",
+    "pending": "pending",
+    "waiting": "pending",
+}
+
+
+@dataclass(slots=True)
+class Circumstances:
+    """What is known of a run while it goes on."""
+
+    number: int
+    started: datetime
+    resumed_from: str | None
+    order_source: str
+    command: str
+    roster: Roster | None = None
+    lexicon_hits: set[str] = field(default_factory=set)
+
+    def hear(self, prepared: Prepared) -> None:
+        """Take note of a text that was read."""
+        self.lexicon_hits.update(prepared.lexicon_hits)
+
+
+def facts_of(
+    gear: Gear,
+    journal: Journal,
+    circumstances: Circumstances,
+    removed: int,
+    warnings: list[str],
+    wall_s: float,
+    exit_code: int,
+    interrupted: bool,
+) -> RunFacts:
+    """The run in figures."""
+    rows = tuple(_device_rows(circumstances.roster))
+    audio_s = sum(row.audio_s for row in rows)
+    busy_s = sum(row.busy_s for row in rows)
+    counts = dict.fromkeys(("done", "unchanged", "failed", "skipped", "pending", "removed"), 0)
+    for state, count in journal.counts(circumstances.number).items():
+        counts[_STATES[state]] += count
+    counts["removed"] = removed
+    return RunFacts(
+        run_id=str(circumstances.number),
+        started=circumstances.started.isoformat(timespec="seconds"),
+        ended=(circumstances.started + timedelta(seconds=wall_s)).isoformat(timespec="seconds"),
+        wall_s=round(wall_s, 3),
+        manifest=circumstances.order_source,
+        command=circumstances.command,
+        version=tool_version(),
+        engine={"name": gear.engine.name, "title": gear.engine.title, **_description(circumstances.roster)},
+        text_front_end=gear.text_front_end,
+        devices=rows,
+        libraries=gear.libraries,
+        counts=counts,
+        audio_s=round(audio_s, 3),
+        synthesis_s=round(busy_s, 3),
+        rtf=round(wall_s / audio_s, 4) if audio_s else None,
+        warnings=(*gear.warnings, *warnings),
+        lexicon_unused=_unused(gear, journal, circumstances),
+        exit_code=exit_code,
+        interrupted=interrupted,
+        resumed_from=circumstances.resumed_from,
+    )
+
+
+def _description(roster: Roster | None) -> dict[str, str]:
+    described = [worker.description for worker in roster.workers if worker.description] if roster else []
+    return described[0] if described else {}
+
+
+def _device_rows(roster: Roster | None) -> Iterator[DeviceRow]:
+    by_device = defaultdict(list)
+    for worker in roster.workers if roster else ():
+        by_device[worker.spec.device].append(worker.tally)
+    for device, tallies in by_device.items():
+        audio_s, busy_s = sum(t.audio_s for t in tallies), sum(t.busy_s for t in tallies)
+        yield DeviceRow(
+            name=f"{device} × {len(tallies)}" if len(tallies) > 1 else device,
+            items=len(set().union(*(tally.items for tally in tallies))),
+            audio_s=round(audio_s, 3),
+            busy_s=round(busy_s, 3),
+            rtf=round(busy_s / audio_s, 4) if audio_s else None,
+            restarts=sum(tally.restarts for tally in tallies),
+            notes=tuple(note for tally in tallies for note in tally.notes),
+        )
+
+
+def _unused(gear: Gear, journal: Journal, circumstances: Circumstances) -> tuple[str, ...]:
+    """Lexicon rules that fired in no row: not in this run, nor when the unchanged items were made."""
+    if gear.lexicon is None:
+        return ()
+    fired = set(circumstances.lexicon_hits)
+    for entry in journal.entries(circumstances.number):
+        fired.update(entry.result.get("lexicon_hits", ()))
+    return tuple(rule.written for rule in gear.lexicon.rules if rule.written not in fired)
+
+
+def rows_of(journal: Journal, number: int, removed: list[tuple[str, str]]) -> Iterator[ItemRow]:
+    """Every item of the manifest in its order, then the files that no row owns any more."""
+    for entry in journal.entries(number):
+        yield _row(entry)
+    for item_id, out in removed:
+        yield _removed_row(item_id, out)
+
+
+def _row(entry: Entry) -> ItemRow:
+    item, result = entry.item, entry.result
+    measured = result.get("measured")
+    standing = entry.state in ("done", "unchanged")
+    segments = result.get("segments", [])
+    return ItemRow(
+        line=item.line,
+        id=item.id,
+        state=_STATES[entry.state],
+        reason=entry.reason,
+        out=item.out,
+        chapter=item.chapter,
+        title=item.title,
+        written=item.text,
+        spoken=result.get("spoken", ""),
+        segments=len(segments),
+        language=item.language or (segments[0]["language"] if segments else ""),
+        voice=result.get("voice") or item.voice or "",
+        mode=result.get("mode") or item.mode,
+        instruction=item.instruction,
+        speed=item.speed,
+        seed=item.seed,
+        profile=item.profile,
+        measured=_measured(measured) if measured and standing else None,
+        takes=tuple(
+            TakeRow(take["segment"], take["attempt"], take["seed"], tuple(take["faults"]), take["kept"])
+            for take in result.get("takes", ())
+        ),
+        retries=result.get("retries", 0),
+        device=result.get("device", ""),
+        seconds=result.get("seconds", 0.0),
+        warnings=tuple(result.get("warnings", ())) + (tuple(measured["notes"]) if measured and standing else ()),
+        extra=item.extra,
+    )
+
+
+def _measured(values: dict[str, Any]) -> Measured:
+    return Measured(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def _removed_row(item_id: str, out: str) -> ItemRow:
+    item = Item(line=0, id=item_id, text="", out=out, profile="")
+    return ItemRow(
+        line=0,
+        id=item.id,
+        state="removed",
+        reason="no row of the manifest asks for it; --prune removes it",
+        out=out,
+        chapter=None,
+        title=None,
+        written="",
+        spoken="",
+        segments=0,
+        language="",
+        voice="",
+        mode="",
+        instruction=None,
+        speed=1.0,
+        seed=0,
+        profile="",
+        measured=None,
+    )

@@ -1,0 +1,151 @@
+"""One process on one device: load the engine once, speak what comes, write each take beside the journal.
+
+Messages in: ("speak", Job) and ("end",). Messages out: ("ready", description, appetite), ("beat",),
+("take", job key, Take | None, error, seconds), ("fault", kind, message).
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from cosyvoice.catalog import EngineFacts, load
+from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance
+from jobs.checks import faults
+from jobs.records import Take
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """What a worker is started with."""
+
+    name: str
+    engine: EngineFacts
+    model_folder: str | None
+    device: str
+    precision: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakJob:
+    """One utterance to speak and where its take goes."""
+
+    utterance: Utterance
+    attempt: int
+    path: str
+
+
+def work(spec: WorkerSpec, connection: Connection) -> None:
+    """The life of a worker, from loading the engine to the end of the work."""
+    try:
+        engine = load(
+            spec.engine,
+            model_folder=spec.model_folder,
+            device=spec.device,
+            precision=spec.precision,
+            threads=spec.threads,
+        )
+    except EngineError as error:
+        connection.send(("fault", "load", str(error)))
+        return
+    except Exception:
+        connection.send(("fault", "load", traceback.format_exc(limit=4)))
+        return
+    connection.send(("ready", engine.description, getattr(engine, "appetite", 2)))
+    desk = _Desk(connection)
+    try:
+        for speech in engine.speak(desk.utterances()):
+            desk.deliver(speech)
+    except DeviceFault as error:
+        connection.send(("fault", "device", str(error)))
+    except EngineError as error:
+        connection.send(("fault", "engine", str(error)))
+    except Exception:
+        connection.send(("fault", "engine", traceback.format_exc(limit=6)))
+
+
+class _Desk:
+    """What lies between the pipe and the engine: jobs that wait, jobs in the engine's hands."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._inbox: queue.SimpleQueue[SpeakJob | None] = queue.SimpleQueue()
+        self._in_hand: dict[str, SpeakJob] = {}
+        self._last_beat = time.monotonic()
+        self._last_end = time.monotonic()
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def _receive(self) -> None:
+        try:
+            while True:
+                message = self._connection.recv()
+                if message[0] == "end":
+                    break
+                self._inbox.put(message[1])
+        except (EOFError, OSError):
+            log.debug("the parent closed the pipe")  # `crew` ends a child whose parent died
+        self._inbox.put(None)
+
+    def utterances(self) -> Iterator[Utterance | None]:
+        """What the engine pulls from; pulling is the heartbeat."""
+        while True:
+            now = time.monotonic()
+            if now - self._last_beat >= BEAT_S:
+                self._connection.send(("beat",))
+                self._last_beat = now
+            try:
+                job = self._inbox.get_nowait() if self._in_hand else self._inbox.get(timeout=BEAT_S)
+            except queue.Empty:
+                yield None
+                continue
+            if job is None:
+                return
+            if not self._in_hand:
+                self._last_end = time.monotonic()
+            self._in_hand[job.utterance.id] = job
+            yield job.utterance
+
+    def deliver(self, speech: Speech) -> None:
+        """Check one result, write its take, tell the parent."""
+        job = self._in_hand.pop(speech.utterance_id)
+        now = time.monotonic()
+        seconds, self._last_end = now - self._last_end, now
+        if speech.error is not None:
+            self._connection.send(("take", speech.utterance_id, None, speech.error, seconds))
+            return
+        found = faults(speech.samples, speech.sample_rate_hz, job.utterance.text, job.utterance.speed)
+        try:
+            _write(job.path, speech)
+        except OSError as error:
+            self._connection.send(("fault", "disk", (error.errno, error.strerror, job.path)))
+            return
+        take = Take(
+            path=job.path,
+            sample_rate_hz=speech.sample_rate_hz,
+            samples=int(speech.samples.size),
+            attempt=job.attempt,
+            seed=job.utterance.seed,
+            faults=tuple(dict.fromkeys((*found, *speech.flags))),
+        )
+        self._connection.send(("take", speech.utterance_id, take, None, seconds))
+
+
+def _write(path: str, speech: Speech) -> None:
+    """A take appears whole: written beside, then renamed. It needs no flush: its size is checked before it is used."""
+    final = Path(path)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    part = final.with_suffix(".part")
+    part.write_bytes(speech.samples.astype("<f4").tobytes())
+    part.replace(final)
