@@ -31,7 +31,7 @@ class _Layer:
 
 
 def tensor_shapes(config: QwenConfig, prefix: str) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every tensor of the transformer, without embedding and head, as checkpoints have them."""
+    """Return name and shape of every tensor of the transformer as checkpoints have them, without embedding and head."""
     width, inner, kv = config.width, config.feed_forward, config.kv_heads * config.head_width
     layer: dict[str, tuple[int, ...]] = {
         "self_attn.q_proj.weight": (width, width),
@@ -70,7 +70,6 @@ class Qwen2:
 
         The prompts share the linear layers only; each attends to itself.
         """
-        self.reserve(max(lengths))
         positions = torch.cat([torch.arange(length, device=self._device) for length in lengths])
         cos, sin = self._cos[positions], self._sin[positions]
         for index, layer in enumerate(self._layers):
@@ -113,7 +112,7 @@ class Qwen2:
         return self._normed(x, self._norm)
 
     def reserve(self, positions: int) -> None:
-        """Make sure that the rotary tables reach so many positions."""
+        """Make the rotary tables reach so many positions; needed before the first prefill or decode that uses them."""
         if positions > self._cos.shape[0]:
             self._cos, self._sin = self._rotary_tables(max(positions, 2 * self._cos.shape[0]))
 
@@ -165,5 +164,5 @@ class Qwen2:
     def _rotary_tables(self, positions: int) -> tuple[Tensor, Tensor]:
         """Return cosine and sine [positions, d / 2], made on the host."""
         steps = torch.arange(0, self._config.head_width, 2, dtype=torch.float32) / self._config.head_width
-        angles = torch.arange(positions, dtype=torch.float32)[:, None] / self._config.rope_theta**steps
+        angles = torch.arange(positions, dtype=torch.float32)[:, None] * (1.0 / self._config.rope_theta**steps)
         return angles.cos().to(self._device), angles.sin().to(self._device)

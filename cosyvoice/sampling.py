@@ -7,7 +7,7 @@ utterance's seed and step alone, never on its neighbours or the device.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ def without(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 def is_repeat(ids: Tensor, recent: Tensor, config: SamplingConfig) -> Tensor:
-    """Say for each id whether it occurs too often among the recent ones. ids: [B, K]; recent: [B, window], -1 = none."""
+    """Say which ids [B, K] occur too often among the recent ones [B, window] (-1: none)."""
     occurrences = (recent[:, None, :] == ids[:, :, None]).sum(dim=-1)
     return occurrences >= config.window * config.repeat_share
 
@@ -94,9 +94,3 @@ def drop_long_silences(
         if run <= max_run:
             kept.append(token)
     return tuple(kept)
-
-
-def padded_window(ids: Sequence[int], window: int) -> list[int]:
-    """Return the last `window` ids, with -1 in front where there are fewer."""
-    last = list(ids[-window:]) if window else []
-    return [-1] * (window - len(last)) + last
