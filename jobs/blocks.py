@@ -1,0 +1,78 @@
+"""Streams of mono audio blocks: read, resample, band-limit, scale, look around. Memory never grows with the length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+import scipy.signal
+import soxr
+from numpy.typing import NDArray
+
+Block: TypeAlias = NDArray[np.float32]
+"""Mono samples [N], nominally within -1..1."""
+
+BLOCK_SAMPLES = 1 << 16
+
+
+def sliced(samples: Block) -> Iterator[Block]:
+    """The array (or memory map) [N] in blocks."""
+    for start in range(0, len(samples), BLOCK_SAMPLES):
+        yield np.asarray(samples[start : start + BLOCK_SAMPLES], np.float32)
+
+
+def zeros(samples: int) -> Iterator[Block]:
+    for start in range(0, samples, BLOCK_SAMPLES):
+        yield np.zeros(min(BLOCK_SAMPLES, samples - start), np.float32)
+
+
+def scaled(blocks: Iterable[Block], gain_db: float) -> Iterator[Block]:
+    factor = np.float64(10) ** (gain_db / 20)
+    for block in blocks:
+        yield (block * factor).astype(np.float32)
+
+
+def resampled(blocks: Iterable[Block], from_hz: int, to_hz: int) -> Iterator[Block]:
+    """The same sound at another rate: round(N * to / from) samples, no delay."""
+    if from_hz == to_hz:
+        yield from blocks
+        return
+    stream = soxr.ResampleStream(from_hz, to_hz, 1, dtype="float32", quality="VHQ")
+    for block in blocks:
+        out = stream.resample_chunk(block)
+        if len(out):
+            yield out
+    out = stream.resample_chunk(np.zeros(0, np.float32), last=True)
+    if len(out):
+        yield out
+
+
+def band_limited(blocks: Iterable[Block], rate_hz: int, low_hz: float | None, high_hz: float | None) -> Iterator[Block]:
+    """Butterworth high-pass (4th order) and low-pass (8th order), each -3 dB at its corner; None leaves that side."""
+    sections = []
+    if low_hz:
+        sections.append(scipy.signal.butter(4, low_hz, "highpass", fs=rate_hz, output="sos"))
+    if high_hz and high_hz < rate_hz / 2:
+        sections.append(scipy.signal.butter(8, high_hz, "lowpass", fs=rate_hz, output="sos"))
+    if not sections:
+        yield from blocks
+        return
+    sos = np.concatenate(sections)
+    state = np.zeros((len(sos), 2))
+    for block in blocks:
+        out, state = scipy.signal.sosfilt(sos, block.astype(np.float64), zi=state)
+        yield out.astype(np.float32)
+
+
+def with_context(blocks: Iterable[Block], context: int) -> Iterator[Block]:
+    """Blocks [context + n + context]: each sample once in a middle, its neighbours around it, zeros past both ends."""
+    held = np.zeros(context, np.float32)
+    for block in blocks:
+        held = np.concatenate([held, block])
+        ready = len(held) - 2 * context
+        if ready >= BLOCK_SAMPLES:
+            yield held
+            held = held[ready:]
+    if len(held) > context:
+        yield np.concatenate([held, np.zeros(context, np.float32)])

@@ -1,0 +1,189 @@
+"""From takes to one finished file: join, band-limit, resample, level, limit, encode, and measure what was written.
+
+Heavy imports stay inside: a plan needs `FINISH_VERSION` and must start fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.records import Gap, Measured
+
+if TYPE_CHECKING:
+    from jobs.blocks import Block
+    from jobs.join import Layout
+    from jobs.level import Setting
+    from jobs.loudness import Meter
+    from presets.catalog import Profile
+
+FINISH_VERSION = "1"
+"""Part of every fingerprint: a change that alters finished bytes raises it."""
+ROUNDS = 3
+KEPT_SAMPLES = 1 << 21
+"""A signal up to this length (8 MiB) is kept between rounds, a longer one is made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One segment's accepted take: a raw little-endian float32 mono file, and the silence after it."""
+
+    path: str
+    sample_rate_hz: int
+    samples: int
+    gap: Gap
+
+
+def finish(
+    parts: Sequence[Part],
+    lead_ms: int,
+    pause_ms: int | None,
+    profile: Profile,
+    tags: Mapping[str, str],
+    temporary: Path,
+) -> Measured:
+    """Make the file of one item under the name `temporary`, closed and synced; the caller renames it.
+
+    `lead_ms` stands before the first part, beside the profile's head; `pause_ms` replaces the profile's pause between
+    sentences. Raises OSError (disk), EnvironmentFault (ffmpeg missing), ValueError (no parts, a take that is not what
+    its record says), RuntimeError (the file does not read back).
+    """
+    from jobs.join import joined, lay_out
+
+    if not parts:
+        raise ValueError("an item needs at least one part; silence has its own function")
+    layout = lay_out(parts, lead_ms, pause_ms, profile)
+    master = _master(lambda: joined(layout), layout.samples, layout.rate_hz, profile)
+    return _finish(master, layout, profile, tags, temporary)
+
+
+def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], temporary: Path) -> Measured:
+    """A file of `duration_ms` with nothing in it (room tone, where the profile has it), otherwise as `finish`."""
+    from jobs.blocks import zeros
+    from jobs.join import Layout
+
+    samples = max(1, round(duration_ms * profile.sample_rate_hz / 1000))
+    layout = Layout((), samples, profile.sample_rate_hz, 0)
+    return _finish(lambda: zeros(samples), layout, profile, tags, temporary)
+
+
+def _master(
+    signal: Callable[[], Iterator[Block]], samples: int, rate_hz: int, profile: Profile
+) -> Callable[[], Iterable[Block]]:
+    """The signal at the file's rate and band, before any gain; called once per round."""
+    from jobs.blocks import band_limited, resampled
+
+    def made() -> Iterator[Block]:
+        band = band_limited(signal(), rate_hz, profile.highpass_hz, profile.lowpass_hz)
+        return resampled(band, rate_hz, profile.sample_rate_hz)
+
+    if samples * max(1, profile.sample_rate_hz / rate_hz) > KEPT_SAMPLES:
+        return made
+    kept = list(made())
+    return lambda: kept
+
+
+def _finish(
+    master: Callable[[], Iterable[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
+) -> Measured:
+    """Measure, then write and measure the file until level and ceiling are right: nearly always once or twice."""
+    from jobs.level import first_setting, is_above, level_db, lowered, next_setting
+
+    speech_s = layout.speech_s
+    before, samples = _measured(master(), profile)
+    level = level_db(before, profile, speech_s)
+    setting: Setting | None = first_setting(level, profile)
+    tried: list[tuple[Setting, float | None]] = []
+    while setting is not None:
+        limited_db, notes = _write(master(), samples, setting, profile, tags, temporary)
+        after = _read(temporary, profile, samples)
+        peak = after.true_peak_dbtp()
+        tried.append((setting, None if level is None else level_db(after, profile, speech_s)))
+        if len(tried) < ROUNDS:
+            setting = next_setting(tried, peak, limited_db, profile)
+        elif len(tried) < 2 * ROUNDS:
+            setting = lowered(setting, peak, profile)
+        elif is_above(peak, profile):
+            raise RuntimeError(f"the {profile.container} encoder lifts peaks to {peak:.1f} dBTP whatever it is given")
+        else:
+            setting = None
+    return _report(after, samples, layout, tried[-1], limited_db, notes, profile, temporary)
+
+
+def _measured(blocks: Iterable[Block], profile: Profile) -> tuple[Meter, int]:
+    """Meter and sample count of a signal at the file's rate; low rates are metered at 48 kHz, to be exact."""
+    from jobs.blocks import resampled
+    from jobs.loudness import Meter
+
+    rate_hz = profile.sample_rate_hz
+    meter_hz = rate_hz if rate_hz >= 22_050 else 48_000
+    meter = Meter(meter_hz, profile.channels, speech=profile.loudness == "speech")
+    samples = 0
+
+    def counted() -> Iterator[Block]:
+        nonlocal samples
+        for block in blocks:
+            samples += len(block)
+            yield block
+
+    for block in resampled(counted(), rate_hz, meter_hz):
+        meter.feed(block)
+    return meter.finish(), samples
+
+
+def _write(
+    blocks: Iterable[Block], samples: int, setting: Setting, profile: Profile, tags: Mapping[str, str], temporary: Path
+) -> tuple[float, list[str]]:
+    """One round of writing. Returns the limiter's deepest reduction and the encoder's notes."""
+    from jobs.blocks import scaled
+    from jobs.encode import write
+    from jobs.limiter import Limiter
+    from jobs.room_tone import with_room_tone
+
+    limiter = Limiter(profile.sample_rate_hz, setting.limit_dbtp)
+    toned = with_room_tone(scaled(blocks, setting.gain_db), profile.sample_rate_hz, profile.room_tone_db)
+    notes = write(limiter.limited(toned), samples, profile, tags, temporary)
+    return limiter.deepest_db, notes
+
+
+def _read(temporary: Path, profile: Profile, samples: int) -> Meter:
+    """The finished file, measured. Lossless formats must hold every sample, the others up to 0.1 s more or less."""
+    from jobs.encode import read_back
+
+    meter, found = _measured(read_back(temporary, profile), profile)
+    lossless = profile.container in ("wav", "raw", "flac")
+    if abs(found - samples) > (0 if lossless else profile.sample_rate_hz // 10):
+        raise RuntimeError(f"{temporary.name}: {samples} samples were written, {found} read back")
+    return meter
+
+
+def _report(
+    meter: Meter,
+    samples: int,
+    layout: Layout,
+    last: tuple[Setting, float | None],
+    limited_db: float,
+    notes: list[str],
+    profile: Profile,
+    temporary: Path,
+) -> Measured:
+    from jobs.level import remarks
+
+    setting, level = last
+    lufs = level if profile.loudness == "lufs" else meter.integrated_lufs()
+    return Measured(
+        duration_s=samples / profile.sample_rate_hz,
+        sample_rate_hz=profile.sample_rate_hz,
+        channels=profile.channels,
+        loudness_lufs=lufs,
+        rms_db=meter.rms_db(),
+        true_peak_dbtp=meter.true_peak_dbtp(),
+        gain_db=setting.gain_db,
+        limited_db=limited_db,
+        size_bytes=temporary.stat().st_size,
+        waveform=meter.waveform(),
+        segment_starts_s=layout.starts_s,
+        notes=(*notes, *remarks(meter, samples / profile.sample_rate_hz, layout, last, limited_db, profile)),
+    )

@@ -1,0 +1,66 @@
+"""A look-ahead true-peak limiter: holds the ceiling between samples too, and touches nothing that lies below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import minimum_filter1d
+
+from jobs.blocks import Block, with_context
+from jobs.true_peak import TAPS, between, overshoot
+
+LOOK_AHEAD_S = 0.0025
+RELEASE_DB_PER_S = 120.0
+
+
+class Limiter:
+    """Turns down before a peak arrives and comes back slowly after it.
+
+    The gain in dB that each sample needs is held over the look-ahead on both sides, let go at a steady rate, and
+    averaged over the same window. An average of values that all satisfy a sample satisfies it too, so no sample can
+    pass the ceiling; between samples the gain moves too slowly to matter (the caller's margin holds the 0.05 dB).
+    """
+
+    def __init__(self, rate_hz: int, ceiling_dbtp: float) -> None:
+        self.deepest_db = 0.0
+        """The deepest reduction so far, as a positive number."""
+        self._rate_hz = rate_hz
+        self._ceiling_db = ceiling_dbtp
+        self._reach = max(1, round(LOOK_AHEAD_S * rate_hz))
+        window = np.hanning(2 * self._reach + 3)[1:-1]
+        self._window = window / window.sum()
+        self._release_db = RELEASE_DB_PER_S / rate_hz
+
+    def limited(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The same number of samples, none above the ceiling."""
+        reach, context = self._reach, 2 * self._reach + TAPS
+        quiet = 10 ** (self._ceiling_db / 20) / overshoot(self._rate_hz)
+        reduction_db = 0.0  # what is still being let go, `reach` samples before the block
+        for extended in with_context(blocks, context):
+            middle = extended[context:-context]
+            if reduction_db == 0.0 and np.abs(extended).max() <= quiet:
+                yield middle
+                continue
+            needed = self._needed_db(extended)[TAPS:-TAPS]
+            if reduction_db == 0.0 and needed.min() == 0.0:
+                yield middle
+                continue
+            held = minimum_filter1d(needed, 2 * reach + 1, mode="nearest")[reach:-reach]
+            released = self._released(held, reduction_db)
+            reduction_db = float(released[len(middle) - 1])
+            gain_db = np.convolve(released, self._window, "valid")
+            self.deepest_db = max(self.deepest_db, float(-gain_db.min()))
+            yield (middle * 10 ** (gain_db / 20)).astype(np.float32)
+
+    def _needed_db(self, samples: Block) -> NDArray[np.float64]:
+        peaks = np.maximum(between(samples, self._rate_hz).astype(np.float64), 1e-12)
+        return np.minimum(0.0, self._ceiling_db - 20 * np.log10(peaks))
+
+    def _released(self, held: NDArray[np.float64], before_db: float) -> NDArray[np.float64]:
+        """`held` [n + 2 reach] where each value may rise by the release rate at most over the one before it."""
+        ramp = self._release_db * np.arange(1, len(held) + 1)
+        lowest = np.minimum(np.minimum.accumulate(held - ramp), before_db)
+        released: NDArray[np.float64] = np.minimum(0.0, lowest + ramp)
+        return released

@@ -1,0 +1,1 @@
+"""Voices and profiles as data files, and the one reader of them."""
