@@ -63,7 +63,7 @@ def start() -> None:
     except KeyboardInterrupt:
         sys.exit(ExitStatus.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our results went away (`| head`): nothing is wrong with us, but stdout must not be flushed again.
+        # The reader of our results went away (`| head`): no fault of ours, but stdout must not be flushed again.
         sys.stderr.close()
         sys.exit(ExitStatus.DONE)
     except Exception:

@@ -18,6 +18,7 @@ CHECK_OPTIONS = (
     "profile",
     "voice",
     "language",
+    "date_order",
     "lexicon",
     "engine",
     "model",
@@ -40,7 +41,7 @@ def check(
     manifest: ManifestArgument,
     flags: Mapping[str, Any],
     spoken: Annotated[
-        bool, typer.Option("--spoken", help="Show how each text would be read, segment by segment. [default: no]")
+        bool, typer.Option("--spoken", help="Show how each text would be read, segment by segment. (default: no)")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,

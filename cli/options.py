@@ -40,6 +40,7 @@ _OPTIONS: Mapping[str, _Option] = {
     "out": _Option("Run folder: outputs, journal and report.", "Files", "-o", default="MANIFEST-out", metavar="FOLDER"),
     "lexicon": _Option("Pronunciations: a TSV or CSV of written form, reading, language.", "Text", metavar="FILE"),
     "language": _Option("Language of rows that name none, as an ISO code.", "Text", "-l", default="by script"),
+    "date_order": _Option("How 12/05/2024 is read: `mdy` (December) or `dmy` (May).", "Text"),
     "segmenter_model": _Option(
         "Folder of the pkuseg model.", "Text", default="where `models pull pkuseg` puts it", metavar="FOLDER"
     ),
@@ -70,7 +71,11 @@ _OPTIONS: Mapping[str, _Option] = {
 }
 
 _HINTS = typing.get_type_hints(Settings)
-_CHOICES = {"bad_takes": ("fail", "keep"), "precision": ("auto", "fp32", "bf16", "fp16", "int8")}
+_CHOICES = {
+    "bad_takes": ("fail", "keep"),
+    "date_order": ("mdy", "dmy"),
+    "precision": ("auto", "fp32", "bf16", "fp16", "int8"),
+}
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "workers": (1, 1024),
     "threads": (1, 1024),
@@ -108,9 +113,9 @@ def _parameter(name: str) -> inspect.Parameter:
     declared = [flag, option.short] if option.short else [flag]
     default = option.default if option.default is not None else _spelled(getattr(Settings(), name))
     info = typer.Option(
-        *declared, help=f"{option.help} [default: {default}]", rich_help_panel=option.panel, metavar=option.metavar
+        *declared, help=f"{option.help} (default: {default})", rich_help_panel=option.panel, metavar=option.metavar
     )
-    annotation = Annotated[kind | None, info]
+    annotation: Any = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
@@ -123,11 +128,10 @@ def _kind(name: str) -> Any:
 
 
 def _spelled(value: object) -> str:
-    return (
-        {True: "no" if value is False else "yes", False: "no"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+    """A default as `--help` shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def gather_settings(flags: Mapping[str, Any], config: Path | None, beside: Path | None) -> Settings:

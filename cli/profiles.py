@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from presets.catalog import PresetError, Profile, profiles
 
 from cli.output import result, table, text
 from cli.run import JsonOption
 from jobs.errors import UserError
+from presets.catalog import PresetError, Profile, profiles
 
 app = typer.Typer(help="Profiles: how output files are made.", no_args_is_help=True)
 
 FolderOption = Annotated[
-    Path | None, typer.Option("--profiles-folder", help="Folder with profiles of your own. [default: none]")
+    Path | None, typer.Option("--profiles-folder", help="Folder with profiles of your own. (default: none)")
 ]
 
 
@@ -29,8 +29,8 @@ def list_profiles(profiles_folder: FolderOption = None, as_json: JsonOption = Fa
         result([asdict(profile) for profile in known.values()])
         return
     table(
-        ("name", "language", "engine", "description"),
-        [(v.name, v.language or "", v.engine or "cosyprofile", v.description) for v in known.values()],
+        ("name", "makes", "description"),
+        [(p.name, f"{p.suffix} {p.sample_rate_hz} Hz", p.description) for p in known.values()],
     )
 
 

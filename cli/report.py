@@ -15,7 +15,7 @@ from jobs.errors import UserError
 
 def report(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    failed: Annotated[bool, typer.Option("--failed", help="List failed items only. [default: no]")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="List failed items only. (default: no)")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the last run of FOLDER: totals, warnings, and its items. Exits 0 whatever that run ended with."""

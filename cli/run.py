@@ -18,6 +18,7 @@ RUN_OPTIONS = (
     "profile",
     "voice",
     "language",
+    "date_order",
     "lexicon",
     "engine",
     "model",
@@ -45,11 +46,11 @@ RUN_OPTIONS = (
 ManifestArgument = Annotated[str, typer.Argument(help="JSONL, CSV or TSV file, also .gz; `-` reads standard input.")]
 ConfigOption = Annotated[
     Path | None,
-    typer.Option(help="Config file with these options as keys. [default: cosyvoice-batch.toml beside MANIFEST]"),
+    typer.Option(help="Config file with these options as keys. (default: cosyvoice-batch.toml beside MANIFEST)"),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout. [default: no]")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. [default: no]")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. [default: no]")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout. (default: no)")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. (default: no)")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. (default: no)")]
 
 
 @with_settings(*RUN_OPTIONS)
@@ -57,9 +58,9 @@ def run(
     manifest: ManifestArgument,
     flags: Mapping[str, Any],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Same as `check`: plan, make nothing. [default: no]")
+        bool, typer.Option("--dry-run", help="Same as `check`: plan, make nothing. (default: no)")
     ] = False,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Same as --max-failures 1. [default: no]")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Same as --max-failures 1. (default: no)")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from presets.catalog import PresetError, VoicePreset, voices
 
 from cli.output import result, table, text
 from cli.run import JsonOption
 from jobs.errors import UserError
+from presets.catalog import PresetError, VoicePreset, voices
 
 app = typer.Typer(help="Voices: who can speak.", no_args_is_help=True)
 
 FolderOption = Annotated[
-    Path | None, typer.Option("--voices-folder", help="Folder with voices of your own. [default: none]")
+    Path | None, typer.Option("--voices-folder", help="Folder with voices of your own. (default: none)")
 ]
 
 

@@ -14,9 +14,8 @@ from jobs.files import file_digest
 from jobs.fingerprint import digest
 
 if TYPE_CHECKING:
-    from presets.catalog import VoicePreset
-
     from jobs.records import Item
+    from presets.catalog import VoicePreset
 
 
 class Miscast(Exception):
@@ -79,7 +78,7 @@ class Casting:
             hint = f"; did you mean {near[0]!r}?" if near else "; `voices list` shows them"
             raise Miscast("voice", f"no voice is called {name!r}{hint}")
         if preset.audio is not None:
-            return self._from_reference(name, str(preset.audio), preset.text, preset.language)
+            return self._from_reference(name, preset.audio, preset.text, preset.language)
         if preset.engine is not None and preset.engine != self._engine.name and self._engine.name != "tone":
             raise Miscast(
                 "voice",
@@ -104,7 +103,7 @@ class Casting:
         return Voice(name, digest("audio", self._digests[audio], text), None, audio, text, language)
 
     def _stock(self, language: str) -> str:
-        """The voice of rows that name none: the first stock voice of that language, by name of the preset file."""
+        """The voice of rows that name none: the first stock voice of that language, in the order of their names."""
         ours = [p for p in self._presets.values() if p.audio is None and p.engine in (self._engine.name, "kokoro")]
         if self._engine.name not in ("kokoro", "tone") or not ours:
             raise Miscast(
@@ -114,7 +113,7 @@ class Casting:
         if not speaking:
             known = ", ".join(sorted({str(preset.language) for preset in ours}))
             raise Miscast("language", f"no stock voice speaks {language!r}, only {known}; name a voice with --voice")
-        return min(speaking, key=lambda preset: (not preset.default, preset.name)).name
+        return min(preset.name for preset in speaking)
 
     def _cannot(self, what: str, able: object) -> str:
         names = sorted(facts.name for facts in ENGINES.values() if callable(able) and able(facts))

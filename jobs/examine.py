@@ -47,10 +47,10 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _ffmpeg() -> Finding:
-    from jobs.ffmpeg import find_ffmpeg
+    from jobs.ffmpeg import ffmpeg_path
 
     try:
-        return Finding("ffmpeg (M4A, AMR)", True, str(find_ffmpeg()), needed=False)
+        return Finding("ffmpeg (M4A, AMR)", True, ffmpeg_path(), needed=False)
     except EnvironmentFault as fault:
         return Finding("ffmpeg (M4A, AMR)", False, "none", str(fault), needed=False)
 

@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from presets.catalog import PresetError, profiles, voices
-
 from cosyvoice.catalog import ENGINES, KOKORO, EngineFacts
 from jobs.casting import Casting, model_revision
 from jobs.errors import EnvironmentFault, UserError
-from jobs.fields import RowRules
 from jobs.finish import FINISH_VERSION
 from jobs.lexicon import Lexicon
 from jobs.plan import Planner
+from jobs.row_check import RowRules
 from jobs.settings import Settings
 from jobs.text import VERSION as TEXT_VERSION
 from jobs.text import FrontEnd
 from jobs.version import library_version
 from jobs.words import default_model_folder, open_word_breaker
+from presets.catalog import PresetError, profiles, voices
 
 if TYPE_CHECKING:
     from presets.catalog import Profile, VoicePreset

@@ -19,8 +19,8 @@ def models() -> list[dict[str, str]]:
         }
         for facts in ENGINES.values()
     ]
-    folder = default_model_folder()
-    return [*rows, {"name": "pkuseg", "what": "Chinese word boundaries", "state": f"{pkuseg_state(folder)} ({folder})"}]
+    state = pkuseg_state(default_model_folder()).describe()
+    return [*rows, {"name": "pkuseg", "what": "Chinese word boundaries", "state": state}]
 
 
 def _ready(engine: str) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Speaking rates for estimates: Mandarin read aloud runs at 4 to 5 characters a second, English at 2.5 to 3 words.
 CJK_CHARS_PER_S = 4.3
 WORDS_PER_S = 2.6
+_CJK = {"zh", "yue", "ja"}
 
 
 class Memory(Protocol):
@@ -88,11 +89,12 @@ class Planner:
             say_as=item.say_as,
             tags=self._engine.tags,
             budget=Budget(self._engine.max_cjk_chars, self._engine.max_words),
+            date_order=self._settings.date_order,
         )
 
     def language(self, item: Item, facts: TextFacts) -> str:
         """The language that an item is mostly in."""
-        return item.language or self._settings.language or facts.main_language
+        return item.language or self._settings.language or _main_language(facts)
 
     def speakable(self, item: Item) -> bool:
         """Whether the item's text has anything to speak."""
@@ -126,7 +128,7 @@ class Planner:
             return Planned(item, "skipped", "nothing to speak", {}, 0.0)
         if not facts.speakable and item.empty == "error":
             raise TextFault(
-                ("there is nothing to speak; write some text, or say empty=skip or empty=silence in this row",)
+                "there is nothing to speak; write some text, or say empty=skip or empty=silence in this row"
             )
         language = self.language(item, facts)
         if facts.speakable and self._engine.languages is not None and language not in self._engine.languages:
@@ -151,7 +153,7 @@ class Planner:
     def _parts(self, item: Item, facts: TextFacts, role: Role) -> dict[str, str]:
         text = self.text_settings(item)
         return {
-            "text": digest(item.text, text.language, text.normalize, text.say_as, item.empty),
+            "text": digest(item.text, text.language, text.normalize, text.say_as, text.date_order, item.empty),
             "lexicon": facts.lexicon_digest,
             "front end": digest(TEXT_VERSION, self._engine.max_cjk_chars, self._engine.max_words),
             "voice": role.voice.digest,
@@ -185,19 +187,27 @@ class Planner:
             return reason(differing), False
         if built.state == "failed":
             return "failed last time", False
-        return self._standing(built), refreshed
+        return self._standing(built.out, built.bytes), refreshed
 
     def _speaks_the_same(self, item: Item, built: Built) -> bool:
         prepared = self.prepare(item) if self.speakable(item) else None
         return prepared is not None and spoken_digest(prepared) == built.parts["spoken"]
 
-    def _standing(self, built: Built) -> str:
-        assert built.out is not None
+    def _standing(self, out: str, expected_bytes: int) -> str:
         try:
-            size = (self._folder / built.out).stat().st_size
+            size = (self._folder / out).stat().st_size
         except OSError:
             return "output missing"
-        return "" if size == built.bytes else "output changed on disk"
+        return "" if size == expected_bytes else "output changed on disk"
+
+
+def _main_language(facts: TextFacts) -> str:
+    """The language that most of a text is in; a word weighs about as much as 1.6 CJK characters."""
+    cjk = [language for language in facts.languages if language in _CJK]
+    spaced = [language for language in facts.languages if language not in _CJK]
+    if cjk and (not spaced or facts.cjk_chars / 1.6 >= facts.words):
+        return cjk[0]
+    return spaced[0] if spaced else "en"
 
 
 def spoken_digest(prepared: Prepared) -> str:

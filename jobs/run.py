@@ -12,7 +12,6 @@ from time import monotonic
 
 from jobs import devices
 from jobs.errors import EnvironmentFault, InvalidInput, Problem
-from jobs.fields import RowRules
 from jobs.files import STATE_FOLDER, make_folder
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
@@ -22,6 +21,7 @@ from jobs.produce import Production, TooManyFailures
 from jobs.progress import Progress, Totals
 from jobs.records import Item
 from jobs.roster import Roster
+from jobs.row_check import RowRules
 from jobs.runlog import Logged, keeping_log
 from jobs.schedule import Schedule
 from jobs.settings import Settings

@@ -27,6 +27,8 @@ class Settings:
     voice: str | None = None
     """Voice of rows that name none; None: a stock voice of the row's language."""
     language: str | None = None
+    date_order: Literal["mdy", "dmy"] = "mdy"
+    """How 12/05/2024 is read in an English text."""
     profile: str = "wav24k"
     lexicon: Path | None = None
     profiles_folder: Path | None = None

@@ -161,7 +161,8 @@ def _row(entry: Entry) -> ItemRow:
 
 
 def _measured(values: dict[str, Any]) -> Measured:
-    return Measured(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    whole: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Measured(**whole)
 
 
 def _removed_row(item_id: str, out: str) -> ItemRow:

@@ -13,12 +13,12 @@ from typing import Any
 
 from jobs import devices
 from jobs.errors import Problem
-from jobs.fields import RowRules
 from jobs.files import STATE_FOLDER
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
 from jobs.plan import Memory, NoMemory, Planned
 from jobs.records import Item
+from jobs.row_check import RowRules
 from jobs.settings import Settings
 
 SHOWN = 20
