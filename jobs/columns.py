@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobs.fields import ALIASES, FIELDS, shown
@@ -26,15 +27,15 @@ _CUTOFF = 0.8
 class Columns:
     """How one set of columns is read."""
 
-    fields: tuple[tuple[str, str], ...]
-    """(column as written, field name), one per field."""
+    fields: tuple[tuple[str, str, Callable[[object], object]], ...]
+    """(column as written, field name, reader of its values), one per field."""
     extras: tuple[str, ...]
     """Columns that are no field of ours."""
     problems: tuple[tuple[str, str], ...]
     """(column, message): near misses, the same field twice, unusable names."""
 
     def has(self, field: str) -> bool:
-        return any(name == field for _, name in self.fields)
+        return any(name == field for _, name, _ in self.fields)
 
 
 def simple(column: str) -> str:
@@ -94,4 +95,6 @@ def resolve(names: tuple[str, ...]) -> Columns:
             )
         else:
             fields[field] = column
-    return Columns(tuple((column, field) for field, column in fields.items()), tuple(extras), tuple(problems))
+    return Columns(
+        tuple((column, field, FIELDS[field].parse) for field, column in fields.items()), tuple(extras), tuple(problems)
+    )

@@ -33,7 +33,7 @@ def delimiter_of(header: str, otherwise: str = ",") -> str:
     """The delimiter that makes the most fields of `header`, else the one that makes the most cells."""
 
     def merit(delimiter: str) -> tuple[int, int, bool]:
-        cells = next(csv.reader([header], delimiter=delimiter), [])
+        cells = next(csv.reader([header[:100_000]], delimiter=delimiter), [])
         return sum(field_of(cell) is not None for cell in cells), len(cells), delimiter == otherwise
 
     return max(DELIMITERS, key=merit)
@@ -96,19 +96,16 @@ def _explained(row: Sequence[str], line: int, delimiter: str, error: str) -> Fau
 
 def _last_quote_opened(row: Sequence[str], delimiter: str) -> int:
     """Index of the line in which the last quoted field of a broken row opens."""
-    opened, inside, fresh = 0, False, True
+    opened, state = 0, "start"
     for index, line in enumerate(row):
         for char in line:
-            if inside:
-                inside = char != '"'
-                fresh = False
-            elif char == '"' and fresh:
-                inside, opened = True, index
-            elif char == '"':
-                inside = opened == index or inside
-                fresh = False
+            if state == "quoted":
+                state = "closed" if char == '"' else "quoted"
+            elif char == '"' and state in ("start", "closed"):
+                opened = index if state == "start" else opened  # after "closed" it is a doubled quote
+                state = "quoted"
             else:
-                fresh = char == delimiter
+                state = "start" if char == delimiter else "plain"
     return opened
 
 

@@ -57,14 +57,15 @@ def _scalar(value: object) -> str:
 
 
 def _line(value: object) -> str:
-    word = _scalar(value)
+    word = value.strip() if isinstance(value, str) else _scalar(value)
     if not word.isprintable() and (found := _CONTROL.search(word)):
         raise ValueError(f"holds the control character U+{ord(found[0]):04X}; remove it")
     return word
 
 
 def _id(value: object) -> str:
-    word = unicodedata.normalize("NFC", _line(value))
+    word = _line(value)
+    word = word if word.isascii() else unicodedata.normalize("NFC", word)
     if len(word) > MAX_ID_CHARS:
         raise ValueError(f"has {len(word)} characters; at most {MAX_ID_CHARS} are allowed")
     return word

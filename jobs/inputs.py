@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from jobs.encoding import EncodingFault, decode
+from jobs.fields import shown
 
 _HEAD_BYTES = 64
 _AUDIO_STARTS = (
@@ -25,21 +25,19 @@ _NO_AUDIO_STARTS = (
 def find(folder: Path, written: str) -> Path:
     """Absolute path of an input; `written` is absolute or relative to `folder`. Raises ValueError if absent."""
     path = folder / written
-    if not path.exists() and "\\" in written:
-        path = folder / written.replace("\\", "/")
     try:
+        if not path.exists() and "\\" in written:
+            path = folder / written.replace("\\", "/")
         if path.is_file():
             return path.absolute()
         if path.is_dir():
-            raise ValueError(f"{written!r} is a folder; name a file")
+            raise ValueError(f"{shown(written)} is a folder; name a file")
     except OSError as error:
-        raise ValueError(f"{written[:80]!r} cannot be read: {error.strerror}") from error
-    raise ValueError(
-        f"there is no file {str(folder / written)[:300]!r}; correct the path (it is relative to {str(folder)!r})"
-    )
+        raise ValueError(f"{shown(written)} cannot be read: {error.strerror}; correct the path") from error
+    relative = "" if Path(written).is_absolute() else f", which is relative to {str(folder)!r}"
+    raise ValueError(f"there is no file {written[:300]!r}; correct the path{relative}")
 
 
-@lru_cache(maxsize=4096)
 def reference_audio(folder: Path, written: str) -> tuple[str | None, str]:
     """(absolute path, "") of a recording, or (None, what is wrong with it); judged by its first bytes, not decoded."""
     try:
@@ -49,9 +47,9 @@ def reference_audio(folder: Path, written: str) -> tuple[str | None, str]:
     except ValueError as error:
         return None, str(error)
     except OSError as error:
-        return None, f"{written!r} cannot be read: {error.strerror}; check its permissions"
+        return None, f"{shown(written)} cannot be read: {error.strerror}; check its permissions"
     fault = _no_audio(head)
-    return (None, f"{written!r} is {fault}") if fault else (str(path), "")
+    return (None, f"{shown(written)} is {fault}") if fault else (str(path), "")
 
 
 def _no_audio(head: bytes) -> str | None:
@@ -80,12 +78,12 @@ def text_file(folder: Path, written: str, max_chars: int) -> tuple[str, str | No
         with path.open("rb") as stream:
             data = stream.read(limit + 1)
     except OSError as error:
-        raise ValueError(f"{written!r} cannot be read: {error.strerror}; check its permissions") from error
+        raise ValueError(f"{shown(written)} cannot be read: {error.strerror}; check its permissions") from error
     if len(data) > limit:
-        raise ValueError(f"{written!r} holds more than {max_chars:,} characters; split it into several rows")
+        raise ValueError(f"{shown(written)} holds more than {max_chars:,} characters; split it into several rows")
     try:
         text, encoding = decode(data)
     except EncodingFault as error:
         where = f", line {error.line}" if error.line else ""
-        raise ValueError(f"{written!r}{where}: {error}") from error
+        raise ValueError(f"{shown(written)}{where}: {error}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding.title if encoding.guessed else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import lru_cache
 
 _CODE_LIST = (
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
@@ -30,6 +31,7 @@ _NAMES = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
 def language_code(written: str) -> str:
     """`zh` for `zh`, `zh-CN`, `zh_Hans_CN`, `cmn`, `Chinese`, `中文`; raises ValueError with what to write instead."""
     word = written.strip().lower()

@@ -52,7 +52,7 @@ def safe_part(text: str, max_bytes: int = MAX_PART_BYTES) -> str:
 
     A cut name ends with a hash of the whole, so that two long titles with the same start stay apart.
     """
-    if len(text) <= max_bytes and _PLAIN.fullmatch(text) and not _DEVICE.match(text):
+    if len(text) <= max_bytes and _is_plain(text):
         return text
     name = unicodedata.normalize("NFC", text)
     name = "".join(
@@ -67,6 +67,11 @@ def safe_part(text: str, max_bytes: int = MAX_PART_BYTES) -> str:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()[:HASH_CHARS]
     return f"{cut(name, max_bytes - HASH_CHARS - 1).rstrip('. -')}~{digest}"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing has to be looked at twice: up to 120 of the characters that every system takes."""
+    return _PLAIN.fullmatch(text) is not None and _DEVICE.match(text) is None
 
 
 def _unusable(char: str) -> bool:
@@ -201,6 +206,8 @@ def _finished(parts: list[str], suffix: str) -> Name:
     stem = parts[-1]
     if stem.lower().endswith(suffix.lower()) and len(stem) > len(suffix):
         stem = stem[: -len(suffix)]
+    if len(parts) == 1 and _is_plain(stem):
+        return Name(stem + suffix, changed=stem + suffix not in (parts[0], parts[0] + suffix))
     folders = [safe_part(part) for part in parts[:-1]]
     if folders and folders[0].casefold() in RESERVED:
         raise ValueError(f"the folder {folders[0]!r} is a name that the run keeps for itself; choose another")

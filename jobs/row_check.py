@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from json import dumps
 from pathlib import Path
 from typing import Any
 
 from jobs import inputs
 from jobs.columns import Columns, resolve, simple
 from jobs.errors import UserError
-from jobs.fields import FIELDS, shown, suggestion
+from jobs.fields import shown, suggestion
 from jobs.naming import Name, Template, name_from_out, name_from_template
 from jobs.records import EmptyPolicy, Item
 
@@ -69,6 +71,8 @@ class RowChecker:
         self._rules = rules
         self._folder = folder
         self._header = header
+        # A million rows may name the same recording.
+        self._reference_audio = lru_cache(maxsize=4096)(partial(inputs.reference_audio, folder))
         self._columns: dict[tuple[str, ...], Columns] = {}
         self._templates: dict[str, Template] = {}
         for name, naming in rules.naming_of.items():
@@ -81,12 +85,13 @@ class RowChecker:
         checked = Checked(row.line)
         columns = self._header or self._columns_of(row)
         values: dict[str, Any] = {}
-        for column, name in columns.fields:
-            raw = row.values.get(column)
+        cells = row.values
+        for column, name, parse in columns.fields:
+            raw = cells.get(column)
             if raw is None or raw == "":
                 continue
             try:
-                value = FIELDS[name].parse(raw)
+                value = parse(raw)
             except ValueError as error:
                 checked.problems.append((column, str(error)))
                 values[name] = None
@@ -196,7 +201,7 @@ class RowChecker:
             )
             checked.problems.append(("ref_text", f"is given without ref_audio; {hint}"))
         if audio is not None:
-            path, fault = inputs.reference_audio(self._folder, audio)
+            path, fault = self._reference_audio(audio)
             if path is None:
                 checked.problems.append(("ref_audio", fault))
             values["ref_audio"] = path
@@ -210,10 +215,11 @@ class RowChecker:
         try:
             if "out" in values:
                 return name_from_out(values["out"], suffix)
-            own = {**{simple(column): value for column, value in extra.items()}, **extra} if extra else {}
-            language = values.get("language") or self._rules.language
-            known = {**values, "id": checked.id, "line": row.line, "profile": profile, "language": language}
-            return name_from_template(self._templates[profile], {**own, **known}, suffix)
+            values["id"], values["line"], values["profile"] = checked.id, row.line, profile
+            values.setdefault("language", self._rules.language)
+            if extra:
+                values = {**{simple(column): value for column, value in extra.items()}, **extra, **values}
+            return name_from_template(self._templates[profile], values, suffix)
         except ValueError as error:
             checked.problems.append(("out", str(error)))
             return None
@@ -238,8 +244,6 @@ def _mode(values: Mapping[str, Any], checked: Checked) -> Any:
 
 
 def _extra(row: Row, columns: Columns) -> dict[str, str]:
-    from json import dumps
-
     extra: dict[str, str] = {}
     for column in columns.extras:
         value = row.values.get(column)
