@@ -1,0 +1,68 @@
+"""The shape of a normalisation rule: a pattern, and what to say for a match. Rules of a language run in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobs.forms import EMAIL, IP, URL, VERSION, DateOrder, parse_date
+
+Say = Callable[[re.Match[str], DateOrder], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`say` gets a match and gives the words for its group `s` (else for all of it), or None to leave it alone."""
+
+    pattern: re.Pattern[str]
+    say: Say
+    needs: re.Pattern[str] | None
+    """A line without this cannot match; spares most lines most rules."""
+
+    def worth(self, line: str) -> bool:
+        return self.needs is None or self.needs.search(line) is not None
+
+    def read(self, match: re.Match[str], order: DateOrder) -> tuple[int, int, str] | None:
+        spoken = self.say(match, order)
+        if spoken is None:
+            return None
+        start, end = match.span("s") if "s" in self.pattern.groupindex else match.span()
+        return start, end, spoken
+
+
+class RuleBook:
+    """Collects rules in the order in which they are written."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+
+    def add(self, pattern: str | re.Pattern[str], needs: str | None = "[0-9]") -> Callable[[Say], Say]:
+        def register(say: Say) -> Say:
+            compiled = re.compile(pattern) if isinstance(pattern, str) else pattern
+            self.rules.append(Rule(compiled, say, re.compile(needs) if needs else None))
+            return say
+
+        return register
+
+
+def address_rules(address: Callable[[str], str], ip: Callable[[str], str]) -> list[Rule]:
+    """URLs, e-mail addresses and IP addresses."""
+    return [
+        Rule(EMAIL, lambda match, order: address(match[0]), re.compile("@")),
+        Rule(URL, lambda match, order: address(match[0]), re.compile(r"[A-Za-z0-9]\.[A-Za-z]|://")),
+        Rule(IP, lambda match, order: ip(match[0]) if _is_ip(match[0]) else None, re.compile("[0-9]")),
+    ]
+
+
+def version_rule(say: Callable[[str], str]) -> Rule:
+    """2.10.3, unless it is a date such as 2024.12.31 or 31.12.2024."""
+
+    def read(match: re.Match[str], order: DateOrder) -> str | None:
+        return None if parse_date(match[0], order) else say(match[0])
+
+    return Rule(VERSION, read, re.compile(r"[0-9]\.[0-9]"))
+
+
+def _is_ip(written: str) -> bool:
+    return all(int(part) <= 255 for part in written.split("."))
