@@ -109,6 +109,8 @@ def within_grapheme(text: str, position: int) -> bool:
     before, after = text[position - 1], text[position]
     if after < "\u0300" and before < "\u0300":
         return before == "\r" and after == "\n"
+    if unicodedata.category(before) in ("Cc", "Zl", "Zp"):
+        return False
     if unicodedata.category(after) in ("Mn", "Me", "Mc") or after in "\u200c\u200d\u0e33\u0eb3\uff9e\uff9f":
         return True
     if before == "\u200d" or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":

@@ -177,7 +177,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def _convert(pickled: Path, converted: Path) -> None:
-    import srsly  # type: ignore[import-untyped]
+    import srsly
 
     with pickled.open("rb") as stream:
         try:

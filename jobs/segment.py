@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.clauses import Passage, break_up
-from jobs.measure import CLOSERS, Budget, Guard
+from jobs.measure import CLOSERS, Budget, Guard, within_grapheme
 from jobs.records import Boundary
 from jobs.sentences import brackets, stops
 from jobs.words import WordBreaker
@@ -74,7 +74,7 @@ def _paragraphs(text: str, guard: Guard) -> Iterator[tuple[int, int]]:
         end = match.end()
         if end == len(text):
             break
-        if text[end] not in _NO_PARAGRAPH_START and not guard.forbids(end):
+        if text[end] not in _NO_PARAGRAPH_START and not (guard.forbids(end) or within_grapheme(text, end)):
             yield begin, end
             begin = end
     if begin < len(text):

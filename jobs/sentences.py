@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from jobs.measure import CLOSERS, HIRAGANA, HORIZONTAL_SPACE, LETTER, OPENERS, PAIRS, Budget, Guard, is_cjk, word_set
+from jobs.measure import (
+    CLOSERS,
+    HIRAGANA,
+    HORIZONTAL_SPACE,
+    LETTER,
+    OPENERS,
+    PAIRS,
+    Budget,
+    Guard,
+    is_cjk,
+    within_grapheme,
+    word_set,
+)
 
 Kind = Literal["end", "inner", "pause"]
 
@@ -46,6 +58,7 @@ _FIRM = frozenset("。｡！？؟۔।॥")
 _GOES_ON = frozenset(",;:，、；：—–─-…⋯)]}」』”》")
 _TITLE_CLOSERS = frozenset("》〉")
 _MARKER = re.compile(r"\s*[(（]?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})")
+_LETTER_MARKER = re.compile(r"[a-z][.)]\s")
 _WORD_BEFORE = re.compile(rf"{LETTER}(?:{LETTER}|\.(?={LETTER}))*$")
 _WORD_AFTER = re.compile(r"[^\W\d_]+")
 
@@ -67,8 +80,9 @@ _STARTERS = word_set(
 )
 _SPEECH_TAG = re.compile(
     # Chinese: a verb of saying that closes its clause.
-    r"[^。！？!?…“”「」『』\"\n]{0,24}?(?:说|說|问|問|答|喊|叫|嚷|骂|罵|吼|叹|嘆|笑|哭|吩咐|回答|解释|解釋|补充|補充|低语|嘀咕|喃喃|咕哝|嘟囔"
-    r"|叮嘱|提醒|追问|追問|反问|反問|劝|命令|建议|写|寫|想|(?<![知难味报道地街人])道)(?:道|着|了|過|过)?[我你他她它]?(?:[，,。！：:；]|$)"
+    r"[^。！？!?…“”「」『』\"\n]{0,24}?(?<![没沒不])(?<!没有|沒有)(?:说|說|问|問|(?<!回)答|喊|叫|嚷|骂|罵|吼|叹|嘆|笑|哭|吩咐"
+    r"|回答|解释|解釋|补充|補充|低语|嘀咕|喃喃|咕哝|嘟囔|叮嘱|提醒|追问|追問|反问|反問|劝|命令|建议|答应|答應"
+    r"|(?<!了)想(?=[道着。：:])|(?<![知难味报道地街人])道)(?:道|着|了|過|过|完)?(?:一[声聲句])?[我你他她它]?(?:[，,。！：:；]|$)"
     # Japanese.
     rf"|(?:と|って|という|なんて|など)|[{HIRAGANA}一-鿿々ァ-ヶー、]{{1,16}}"
     r"(?:言っ|いっ|言い|云っ|聞い|尋ね|答え|叫ん|呟い|つぶやい|囁い|笑っ)"
@@ -116,7 +130,7 @@ def stops(text: str, start: int, end: int, pairs: list[Bracket], guard: Guard) -
         position = match.end() if closers_end == match.end("closers") else _skip_space(text, closers_end, end)
         if position >= end:
             break
-        if guard.forbids(position) or guard.forbids(match.end("mark")):
+        if guard.forbids(position) or guard.forbids(match.end("mark")) or within_grapheme(text, position):
             continue
         while next_pair < len(ends) and ends[next_pair][0] < match.start():
             open_until = max(open_until, ends[next_pair][1])
@@ -155,20 +169,12 @@ _BRACKET = re.compile(f'[{re.escape(OPENERS + CLOSERS)}"]')
 def _closers_end(text: str, match: re.Match[str], openers: set[int]) -> int:
     """Where the closing marks end: a straight quote may open what follows, an apostrophe may belong to a word."""
     for position in range(*match.span("closers")):
-        mark = text[position]
-        after = text[position + 1 : position + 2]
-        if mark == '"' and (
-            position in openers
-            or (after.isalnum() and position == match.start("closers") and _is_opening(text, position))
-        ):
+        mark, after = text[position], text[position + 1 : position + 2]
+        if mark == '"' and position in openers:
             return position
         if mark in "'’" and after.isalpha() and not is_cjk(after):
             return position
     return match.end("closers")
-
-
-def _is_opening(text: str, position: int) -> bool:
-    return position > 0 and text[position - 1].isspace()
 
 
 def _skip_space(text: str, position: int, end: int) -> int:
@@ -210,7 +216,11 @@ def _ends_sentence(
         return False
     if any(character in _FIRM for character in mark):
         return True
-    if after.islower() and not _is_script_change(text, match.start(), after):
+    if (
+        after.islower()
+        and not _LETTER_MARKER.match(text, position)
+        and not _is_script_change(text, match.start(), after)
+    ):
         return False
     if spaced:
         return True

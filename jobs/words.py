@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import logging
 import os
@@ -55,8 +56,14 @@ def open_word_breaker(folder: Path | None) -> WordBreaker:
         return RjiebaBreaker(f"no pkuseg model was given: words of over-long clauses come from rjieba; {PULL_COMMAND}")
     state = pkuseg_state(folder)
     if state.state == "present":
-        return PkusegBreaker(folder.absolute())
+        return _pkuseg(folder.absolute())
     return RjiebaBreaker(f"{state.describe()}: words of over-long clauses come from rjieba; {PULL_COMMAND}")
+
+
+@functools.cache
+def _pkuseg(folder: Path) -> PkusegBreaker:
+    """One instance a process: it holds 0.85 GB once it is loaded."""
+    return PkusegBreaker(folder)
 
 
 class PkusegBreaker:
@@ -89,7 +96,7 @@ class PkusegBreaker:
         with self._lock:
             if self._segmenter is None:
                 verify_pkuseg(self._folder)
-                import spacy_pkuseg  # type: ignore[import-untyped]
+                import spacy_pkuseg
 
                 log.info("loading the pkuseg model from %s", self._folder)
                 # An absolute folder: any of the model *names* would make this constructor download at run time.
