@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Any, TextIO
 
 from jobs.records import Measured
 from jobs.report_page import write_page
-from jobs.report_rows import DeviceRow, ItemRow, RunFacts, State, TakeRow, names_of, plain, whole_text
+from jobs.report_rows import DeviceRow, ItemRow, RunFacts, State, TakeRow, json_line, names_of, plain, whole_text
 
 __all__ = [
     "CSV_COLUMNS",
@@ -104,10 +103,10 @@ def _needs_a_look(row: ItemRow) -> bool:
 
 def _write_json(file: TextIO, run: dict[str, Any], rows: Rows) -> None:
     """One JSON object; inside its `items` every item stands on a line of its own, for tools that read lines."""
-    file.write(f'{{"schema": {SCHEMA},\n"run": {json.dumps(run, ensure_ascii=False)},\n"items": [')
+    file.write(f'{{"schema": {SCHEMA},\n"run": {json_line(run)},\n"items": [')
     separator = "\n"
     for row in rows():
-        file.write(separator + json.dumps(plain(row), ensure_ascii=False, allow_nan=False))
+        file.write(separator + json_line(plain(row)))
         separator = ",\n"
     file.write("\n]}\n")
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from jobs.report_rows import json_line
+
 Json = dict[str, Any]
 _WAVE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _LETTER_OF_PEAK = [_WAVE_LETTERS[peak * 63 // 100] for peak in range(101)]
 _HERE = Path(__file__).parent
-_SCRIPTS = ("report_diff.js", "report_player.js", "report.js")
+_SCRIPTS = ("report_diff.js", "report_player.js", "report_cells.js", "report.js")
 
 
 def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequence[Json], total: int, held: int) -> None:
@@ -44,15 +45,15 @@ def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequenc
         "items": (Markup(script_json(_for_page(item))) for item in items),
     }
     stream = environment.get_template("report.html").stream(context)
-    stream.enable_buffering(200)
+    stream.enable_buffering(30)
     for piece in stream:
         file.write(piece)
 
 
 def script_json(value: Any) -> str:
     """JSON that may stand inside a script element: no character of it can end the element or the line."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
+    text = json_line(value)
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 

@@ -82,8 +82,12 @@ const player = {
 
   seek(item, share) {
     this.start(item);
-    const length = this.audio.duration || (item.measured && item.measured.duration_s) || 0;
-    this.audio.currentTime = share * length;
+    const go = () => {
+      if (this.item === item && isFinite(this.audio.duration)) this.audio.currentTime = share * this.audio.duration;
+    };
+    // Before its head is read a file has no length to seek in.
+    if (this.audio.readyState >= HTMLMediaElement.HAVE_METADATA) go();
+    else this.audio.addEventListener("loadedmetadata", go, { once: true });
   },
 
   close() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -140,3 +141,11 @@ def whole_text(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def json_line(value: Any) -> str:
+    """Plain values as JSON without any character that some reader takes for the end of a line."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    for character in "\x85\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
