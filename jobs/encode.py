@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +26,6 @@ _SUBTYPES = {
 _SAMPLE_BYTES = {"pcm16": 2, "pcm24": 3, "float": 4, "ulaw": 1, "alaw": 1}
 _TAGS = {"title": "title", "artist": "artist", "album": "album", "track": "tracknumber", "genre": "genre"}
 _TAGS |= {"date": "date", "comment": "comment"}
-
-
-def lossy(profile: Profile) -> bool:
-    """True where decoding gives other samples than were written, by more than rounding."""
-    return profile.container in ("mp3", "ogg", "opus", "m4a") or profile.encoding in ("ulaw", "alaw")
 
 
 def lame_loss_db(profile: Profile) -> float:
@@ -96,16 +90,42 @@ def _libsndfile(
             raise ValueError("longer than a WAV file of 4 GiB can hold: split the item")
         options["format"] = "RF64"
         notes.append("longer than 4 GiB: written as RF64")
-    try:
-        with soundfile.SoundFile(path, "w", **options) as file:
-            for name, text in tags.items():
-                if name in _TAGS:
-                    setattr(file, _TAGS[name], text)
-            for block in blocks:
-                _put(file, block, profile)
-    except soundfile.LibsndfileError as error:
-        raise OSError(_errno_of(path), f"cannot write: {error}", str(path)) from error
+    with path.open("wb+", buffering=0) as raw:
+        target = _Target(raw)
+        try:
+            with soundfile.SoundFile(target, "w", **options) as file:
+                for name, text in tags.items():
+                    if name in _TAGS:
+                        setattr(file, _TAGS[name], text)
+                for block in blocks:
+                    _put(file, block, profile)
+        except (soundfile.LibsndfileError, AssertionError) as error:
+            raise target.error or error from None
+        if target.error:
+            raise target.error
     return notes
+
+
+class _Target:
+    """A file as libsndfile's callbacks want it: they must not raise, so the first error is kept for afterwards."""
+
+    def __init__(self, raw: FileIO) -> None:
+        self.error: OSError | None = None
+        self.seek, self.tell, self.read = raw.seek, raw.tell, raw.read
+        self._raw = raw
+
+    def write(self, data: bytes) -> int:
+        try:
+            done = 0
+            while done < len(data):
+                done += self._raw.write(data[done:])
+        except OSError as error:
+            self.error = self.error or error
+            self.error.filename = self._raw.name
+        return done
+
+    def flush(self) -> None:
+        """Nothing is held back; the caller syncs once, after the header is final."""
 
 
 def _options(profile: Profile) -> dict[str, Any]:
@@ -136,18 +156,6 @@ def _put(file: soundfile.SoundFile, block: Block, profile: Profile) -> None:
 
 def _pcm16(block: Block) -> Any:
     return np.clip(np.rint(block * 32768.0), -32768, 32767).astype("<i2")
-
-
-def _errno_of(path: Path) -> int:
-    """libsndfile says only `system error`: find out which one by writing a little ourselves."""
-    try:
-        with tempfile.TemporaryFile(dir=path.parent) as probe:
-            probe.write(bytes(1 << 16))
-            probe.flush()
-            os.fsync(probe.fileno())
-    except OSError as error:
-        return error.errno or errno.EIO
-    return errno.EIO
 
 
 def _mp3(blocks: Iterable[Block], profile: Profile, tags: Mapping[str, str], path: Path) -> None:

@@ -92,7 +92,7 @@ def _finish(
     from jobs.level import first_setting, is_above, level_db, lowered, next_setting
 
     speech_s = layout.speech_s
-    before, samples = _measured(master(), profile)
+    before, samples = _measured(master(), profile, peaks=False)
     level = level_db(before, profile, speech_s)
     setting: Setting | None = first_setting(level, profile)
     tried: list[tuple[Setting, float | None]] = []
@@ -112,14 +112,14 @@ def _finish(
     return _report(after, samples, layout, tried[-1], limited_db, notes, profile, temporary)
 
 
-def _measured(blocks: Iterable[Block], profile: Profile) -> tuple[Meter, int]:
+def _measured(blocks: Iterable[Block], profile: Profile, peaks: bool = True) -> tuple[Meter, int]:
     """Meter and sample count of a signal at the file's rate; low rates are metered at 48 kHz, to be exact."""
     from jobs.blocks import resampled
     from jobs.loudness import Meter
 
     rate_hz = profile.sample_rate_hz
     meter_hz = rate_hz if rate_hz >= 22_050 else 48_000
-    meter = Meter(meter_hz, profile.channels, speech=profile.loudness == "speech")
+    meter = Meter(meter_hz, profile.channels, speech=profile.loudness == "speech", peaks=peaks)
     samples = 0
 
     def counted() -> Iterator[Block]:

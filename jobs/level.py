@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobs.encode import lossy
-
 if TYPE_CHECKING:
     from jobs.join import Layout
     from jobs.loudness import Meter
@@ -15,7 +13,8 @@ if TYPE_CHECKING:
 SHORT_SPEECH_S = 0.4
 """BS.1770 gates blocks of 400 ms: speech shorter than one is measured as a single ungated block."""
 LEVEL_TOLERANCE_DB = 0.15
-PEAK_MARGIN_DB, LOSSY_PEAK_MARGIN_DB = 0.1, 0.5
+PEAK_MARGIN_DB = {"wav": 0.1, "raw": 0.1, "flac": 0.1, "mp3": 0.25, "ogg": 0.5, "opus": 0.5, "m4a": 0.5}
+G711_MARGIN_DB = 0.25
 """How far under the ceiling the limiter works: other true-peak meters differ a little, lossy codecs overshoot."""
 QUIETEST_DB = -70.0
 DEEPEST_LIMIT_DB = 12.0
@@ -44,7 +43,8 @@ class Setting:
 
 def first_setting(level: float | None, profile: Profile) -> Setting:
     """The gain from the level before finishing; none for silence, which must not be blown up."""
-    limit = profile.ceiling_dbtp - (LOSSY_PEAK_MARGIN_DB if lossy(profile) else PEAK_MARGIN_DB)
+    g711 = profile.encoding in ("ulaw", "alaw")
+    limit = profile.ceiling_dbtp - (G711_MARGIN_DB if g711 else PEAK_MARGIN_DB[profile.container])
     if level is None or profile.target_db is None:
         return Setting(0.0, limit)
     return _held(profile.target_db - level, limit, profile)
@@ -107,7 +107,7 @@ def remarks(
         notes.append(f"gain held at {profile.max_gain_db:+.0f} dB")
     if level is not None and profile.target_db is not None and abs(level - profile.target_db) > 0.3:
         notes.append(f"level is {level:.1f} dB, the profile asks for {profile.target_db:.1f}")
-    if limited_db > 6:
+    if limited_db > 10:
         notes.append(f"the limiter took up to {limited_db:.1f} dB off the peaks")
     if profile.loudness == "lufs" and layout.pieces and layout.speech_s < SHORT_SPEECH_S:
         notes.append("less than 400 ms of speech: loudness taken over the speech alone, ungated")

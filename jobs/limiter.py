@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import minimum_filter1d
 
 from jobs.blocks import Block, with_context
-from jobs.true_peak import TAPS, between, overshoot
+from jobs.true_peak import TAPS, around, overshoot
 
 LOOK_AHEAD_S = 0.0025
 RELEASE_DB_PER_S = 120.0
@@ -36,27 +36,25 @@ class Limiter:
     def limited(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """The same number of samples, none above the ceiling."""
         reach, context = self._reach, 2 * self._reach + TAPS
-        quiet = 10 ** (self._ceiling_db / 20) / overshoot(self._rate_hz)
+        ceiling = 10 ** (self._ceiling_db / 20)
+        quiet = ceiling / overshoot(self._rate_hz)
         reduction_db = 0.0  # what is still being let go, `reach` samples before the block
         for extended in with_context(blocks, context):
             middle = extended[context:-context]
             if reduction_db == 0.0 and np.abs(extended).max() <= quiet:
                 yield middle
                 continue
-            needed = self._needed_db(extended)[TAPS:-TAPS]
-            if reduction_db == 0.0 and needed.min() == 0.0:
+            peaks = around(extended, self._rate_hz, ceiling)[TAPS:-TAPS]
+            if reduction_db == 0.0 and peaks.max() <= ceiling:
                 yield middle
                 continue
+            needed = np.minimum(0.0, self._ceiling_db - 20 * np.log10(np.maximum(peaks, ceiling).astype(np.float64)))
             held = minimum_filter1d(needed, 2 * reach + 1, mode="nearest")[reach:-reach]
             released = self._released(held, reduction_db)
             reduction_db = float(released[len(middle) - 1])
             gain_db = np.convolve(released, self._window, "valid")
             self.deepest_db = max(self.deepest_db, float(-gain_db.min()))
             yield (middle * 10 ** (gain_db / 20)).astype(np.float32)
-
-    def _needed_db(self, samples: Block) -> NDArray[np.float64]:
-        peaks = np.maximum(between(samples, self._rate_hz).astype(np.float64), 1e-12)
-        return np.minimum(0.0, self._ceiling_db - 20 * np.log10(peaks))
 
     def _released(self, held: NDArray[np.float64], before_db: float) -> NDArray[np.float64]:
         """`held` [n + 2 reach] where each value may rise by the release rate at most over the one before it."""

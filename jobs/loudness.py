@@ -60,12 +60,14 @@ class Meter:
     """Fed with mono blocks, asked afterwards. Keeps a few numbers per 20 ms frame and no audio.
 
     `channels` says in how many channels the mono signal will be heard: two of the same are 3 LU louder.
+    `speech` and `peaks` say what else is wanted beside loudness and RMS: both cost time.
     """
 
-    def __init__(self, rate_hz: int, channels: int = 1, speech: bool = False) -> None:
+    def __init__(self, rate_hz: int, channels: int = 1, *, speech: bool = False, peaks: bool = True) -> None:
         self.rate_hz = rate_hz
         self.samples = 0
         self._channels = channels
+        self._wants_peaks = peaks
         self._frame = round(rate_hz / FRAMES_PER_S)
         self._pending = np.zeros(0, np.float32)
         self._peaks: list[Block] = []
@@ -83,34 +85,40 @@ class Meter:
     def feed(self, block: Block) -> None:
         """Take the next samples [N]."""
         self._pending = np.concatenate([self._pending, block]) if len(self._pending) else block
-        whole = len(self._pending) // self._frame * self._frame
-        if whole >= min(BLOCK_SAMPLES, 50 * self._frame):
+        if len(self._pending) >= BLOCK_SAMPLES:
+            whole = len(self._pending) // self._frame * self._frame
             self._measure(self._pending[:whole])
             self._pending = self._pending[whole:]
 
     def finish(self) -> Meter:
         """No more will come: measure the rest, its last frame filled up with zeros."""
-        self.samples_fed = self.samples + len(self._pending)
+        samples = self.samples + len(self._pending)
         rest = np.concatenate([self._pending, np.zeros(-len(self._pending) % self._frame, np.float32)])
         if len(rest):
-            self._measure(rest)
-        self._true_peak = highest(np.append(self._around, np.zeros(TAPS, np.float32)), self.rate_hz, self._true_peak)
-        self.samples, self._pending = self.samples_fed, self._pending[:0]
+            self._measure(rest, last=True)
+        elif self._wants_peaks:
+            self._find_peak(self._around, last=True)
+        self.samples, self._pending = samples, self._pending[:0]
         return self
 
-    def _measure(self, samples: Block) -> None:
+    def _measure(self, samples: Block, last: bool = False) -> None:
         self.samples += len(samples)
         wide = samples.astype(np.float64)
         self._plain.append(self._energies(wide))
-        self._peaks.append(np.abs(samples).reshape(-1, self._frame).max(axis=1))
         weighted, self._k_state = scipy.signal.sosfilt(k_weighting(self.rate_hz), wide, zi=self._k_state)
         self._weighted.append(self._energies(weighted))
         if self._highpass is not None:
             high, self._highpass_state = scipy.signal.sosfilt(self._highpass, wide, zi=self._highpass_state)
             self._speech.append(self._energies(high))
-        around = np.concatenate([self._around, samples])
-        self._true_peak = highest(around, self.rate_hz, self._true_peak)
-        self._around = around[-2 * TAPS :]
+        if self._wants_peaks:
+            self._peaks.append(np.abs(samples).reshape(-1, self._frame).max(axis=1))
+            self._find_peak(np.concatenate([self._around, samples]), last)
+
+    def _find_peak(self, samples: Block, last: bool) -> None:
+        """The true peak of all but the last TAPS samples, whose neighbours are to come, unless these are the last."""
+        known = np.append(samples, np.zeros(TAPS, np.float32)) if last else samples
+        self._true_peak = highest(known, self.rate_hz, self._true_peak)
+        self._around = samples[-2 * TAPS :]
 
     def _energies(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
         frames = samples.reshape(-1, self._frame)

@@ -45,6 +45,8 @@ def read_voice(name: str, values: Mapping[str, Any], file: Path) -> VoicePreset:
     """A voice from a file's keys; `audio` is relative to the file. Raises PresetError with all mistakes."""
     problems: list[str] = []
     table = Table(values, str(file), problems)
+    if table.text("name", name) != name:
+        table.refuse("name", "is not the file's name, call the file after the voice or leave the key out")
     audio = table.text("audio")
     path = None if audio is None else (file.parent / audio).resolve()
     voice = VoicePreset(

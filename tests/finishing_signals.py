@@ -1,0 +1,50 @@
+"""Speech-like signals for tests and benchmarks: syllables with formants, fricatives between, silence around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jobs.finish import Part
+from jobs.records import Gap
+
+FORMANTS_HZ = ((550, 1.0), (1250, 0.5), (2550, 0.25), (3600, 0.12))
+"""Centre and weight."""
+
+
+def speech(
+    duration_s: float,
+    rate_hz: int = 24000,
+    seed: int = 0,
+    peak: float = 0.3,
+    edge_s: float = 0.2,
+    noise_db: float = -90,
+) -> NDArray[np.float32]:
+    """[N] with `duration_s` of syllables (3.7 a second, pitch gliding) between two stretches of silence."""
+    random = np.random.default_rng(seed)
+    n = round(duration_s * rate_hz)
+    t = np.arange(n) / rate_hz
+    mean_hz = random.uniform(95, 210)
+    phase = 2 * np.pi * np.cumsum(mean_hz * (1 + 0.15 * np.sin(2 * np.pi * 0.5 * t + random.uniform(0, 6)))) / rate_hz
+    harmonics = np.arange(1, int(0.4 * rate_hz / mean_hz))
+    loudness = sum(weight / (1 + ((harmonics * mean_hz - f) / 200) ** 2) for f, weight in FORMANTS_HZ) + 0.02
+    voice = np.zeros(n)
+    for harmonic, amplitude in zip(harmonics, loudness, strict=True):
+        voice += amplitude * np.sin(harmonic * phase + random.uniform(0, 6))
+    rhythm = np.sin(2 * np.pi * 3.7 * t + 0.3)
+    stress = 0.55 + 0.45 * np.sin(2 * np.pi * 0.7 * t + random.uniform(0, 6))
+    hiss = np.diff(random.normal(0, 1, n + 1)) * np.clip(-rhythm, 0, 1) ** 2 * (np.sin(2 * np.pi * 1.1 * t) > 0)
+    sound = voice / max(1e-9, float(np.abs(voice).max(initial=0))) * np.clip(rhythm, 0, 1) ** 0.6 * stress + 0.02 * hiss
+    sound *= peak / max(1e-9, float(np.abs(sound).max(initial=0)))
+    edge = np.zeros(round(edge_s * rate_hz))
+    whole = np.concatenate([edge, sound, edge])
+    return (whole + 10 ** (noise_db / 20) * random.normal(0, 1, len(whole))).astype(np.float32)
+
+
+def part(folder: Path, samples: NDArray[np.float32], gap: Gap, rate_hz: int = 24000) -> Part:
+    """The samples as a raw take in `folder`."""
+    path = folder / f"take-{len(list(folder.glob('take-*')))}.f32"
+    samples.astype("<f4").tofile(path)
+    return Part(str(path), rate_hz, len(samples), gap)
