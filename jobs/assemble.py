@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jobs.language import CJK, Zone, size
+from jobs.language import CJK, Zone
 from jobs.markup import Mark
 from jobs.normalize import HELD, Normalizer, Reading
 from jobs.records import Boundary, Gap, Segment
@@ -208,8 +208,7 @@ class _Builder:
 
 def _load(text: str, budget: Budget) -> float:
     """How full a segment is: 1.0 is the budget."""
-    cjk, words = size(_TAG.sub("", text))
-    return cjk / budget.cjk_chars + words / budget.words
+    return budget.share(_TAG.sub("", text))
 
 
 def _smaller(budget: Budget, load: float) -> Budget:

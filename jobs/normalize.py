@@ -55,11 +55,19 @@ def apply_rules(line: str, rules: Sequence[normalize_zh.Rule], order: DateOrder)
         if not rule.worth(line):
             continue
         hits = [hit for match in rule.pattern.finditer(line) if (hit := rule.read(match, order))]
-        for start, end, spoken in hits:
-            found.append((start, end, spoken))
-        for start, end, _ in hits:
-            line = line[:start] + HELD * (end - start) + line[end:]
+        if hits:
+            found += hits
+            line = hold(line, [(start, end) for start, end, _ in hits])
     return sorted(found)
+
+
+def hold(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Close sorted spans to whatever reads the text next."""
+    pieces, position = [], 0
+    for start, end in spans:
+        pieces += [text[position:start], HELD * (end - start)]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 class Normalizer:

@@ -22,7 +22,7 @@ from jobs.forms import (
 from jobs.normalize_zh import roman_value
 from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal, year
 from jobs.readings_en import MONTHS, SCALES, address, clock, code, currency_name, date, knows_currency, money, phone
-from jobs.rules import Rule, RuleBook, address_rules, version_rule
+from jobs.rules import Rule, RuleBook, address_rules, after, before, version_rule
 
 _book = RuleBook()
 _rule = _book.add
@@ -84,9 +84,14 @@ def _place(match: re.Match[str], order: DateOrder) -> str | None:
     return _read_code(match, shortest=3)
 
 
-@_rule(rf"\b(?i:{_NUMBERED_WORDS})\s*(?i:(?:number|no\.|id|#|:|ending in|is)\s*){{1,3}}(?P<s>{_CODE})(?![0-9A-Za-z])")
+@_rule(rf"\b(?i:{_NUMBERED_WORDS})\s*(?i:(?:number|no\.|id|:|ending in|is)\s*){{1,3}}(?P<s>{_CODE})(?![0-9A-Za-z])")
 def _numbered(match: re.Match[str], order: DateOrder) -> str | None:
     return _read_code(match, shortest=3)
+
+
+@_rule(rf"\b(?i:{_NUMBERED_WORDS})\s?(?P<s>#\s?(?P<code>{_CODE}))(?![0-9A-Za-z])", needs="#")
+def _hash_code(match: re.Match[str], order: DateOrder) -> str:
+    return f"number {code(match['code'])}"
 
 
 def _read_code(match: re.Match[str], shortest: int) -> str | None:
@@ -94,7 +99,7 @@ def _read_code(match: re.Match[str], shortest: int) -> str | None:
     written = match["s"]
     numbers = re.sub("[^0-9]", "", written)
     short = len(numbers) < shortest and numbers == written and written[0] != "0"
-    if short or re.match(_QUANTITY, match.string[match.end() :]) or parse_date(written):
+    if short or re.match(_QUANTITY, after(match)) or (not written.isdigit() and parse_date(written)):
         return None
     if PHONE.fullmatch(written):
         return phone(written)
@@ -181,7 +186,7 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
     first, second = parse_clock(match["a"]), parse_clock(match["b"]) if match["b"] else None
     if first is None or (match["b"] and second is None):
         return None
-    tail = "." if match[0].endswith(".") and not match.string[match.end() :].strip() else ""
+    tail = "." if match[0].endswith(".") and not after(match).strip() else ""
     return clock(first) + (f" to {clock(second)}" if second else "") + tail
 
 
@@ -192,7 +197,7 @@ def _hour(match: re.Match[str], order: DateOrder) -> str | None:
     if int(match["a"]) > 12:
         return None
     hours = cardinal(match["a"]) + (f" to {cardinal(match['b'])}" if match["b"] else "")
-    tail = "." if match[0].endswith(".") and not match.string[match.end() :].strip() else ""
+    tail = "." if match[0].endswith(".") and not after(match).strip() else ""
     return f"{hours} {match['h'].upper()} M{tail}"
 
 
@@ -346,7 +351,28 @@ def _ordinal(match: re.Match[str], order: DateOrder) -> str:
     return ordinal(match["n"])
 
 
-@_rule(rf"{FREE}(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}|[0-9]{{2}})(?![0-9A-Za-z.,:%-])")
+@_rule(r"(?<![0-9A-Za-z])(?P<l>[A-Z]{2,5}(?:/[A-Z]{1,2})?) (?P<n>[0-9]{3,6}(?:-[0-9]{2,4})?)(?![0-9A-Za-z]|[.,][0-9])")
+def _standard(match: re.Match[str], order: DateOrder) -> str | None:
+    """GB/T 7714-2015, ISO 9001, RTX 4090; IN 2024 is a shouted sentence."""
+    if "-" not in match["n"] and match["l"] in (
+        "IN",
+        "OF",
+        "TO",
+        "BY",
+        "AT",
+        "OR",
+        "AND",
+        "THE",
+        "FOR",
+        "ONLY",
+        "OVER",
+        "FROM",
+    ):
+        return None
+    return f"{match['l'].replace('/', ' ')} {', '.join(digits(group) for group in match['n'].split('-'))}"
+
+
+@_rule(rf"{FREE}(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}|[0-9]{{2}})(?![0-9A-Za-z]|[.,:%-][0-9])")
 def _years(match: re.Match[str], order: DateOrder) -> str | None:
     if len(match["b"]) == 4 and match["b"] <= match["a"]:
         return None
@@ -376,21 +402,21 @@ _OPERATORS = {"+": "plus", "×": "times", "*": "times", "÷": "divided by", "=":
               "x": "times"}  # fmt: skip
 
 
-@_rule(
-    r"(?<=[0-9A-Za-z²³)])\s?(?P<s>[+×*÷=<>])\s?(?=[0-9A-Za-z(.-])|\s?(?P<t>[≈≠≤≥±])\s?|(?<=[0-9])(?P<x>x)(?=[0-9])",
-    needs="[+×*÷=≈≠<>≤≥±x]",
-)
-def _operator(match: re.Match[str], order: DateOrder) -> str | None:
-    sign = match["s"] or match["t"] or match["x"]
-    sides = match.string[: match.start()][-1:], match.string[match.end() :][:1]
-    if sign == "*" and not all(side.isdigit() for side in sides):
-        return None
-    return f" {_OPERATORS[sign]} "
-
-
 @_rule(rf"{FREE}(?P<a>{NUMBER})(?P<s>\s?[-−]\s?)(?={NUMBER}\s?=)", needs="=")
 def _subtraction(match: re.Match[str], order: DateOrder) -> str:
     return " minus "
+
+
+@_rule(
+    r"(?<=[0-9A-Za-z)\ue000])\s?(?P<op>[+×*÷=<>])\s?(?=[0-9A-Za-z(.\ue000-])|\s?(?P<t>[≈≠≤≥±])\s?|(?<=[0-9])(?P<x>x)(?=[0-9])",
+    needs="[+×*÷=≈≠<>≤≥±x]",
+)
+def _operator(match: re.Match[str], order: DateOrder) -> str | None:
+    sign = match["op"] or match["t"] or match["x"]
+    sides = before(match, 1), after(match)[:1]
+    if sign == "*" and not all(side.isdigit() for side in sides):
+        return None
+    return f" {_OPERATORS[sign]} "
 
 
 @_rule(r"(?i:(?<![A-Za-z])nos?\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,9})(?![0-9A-Za-z])", needs="[oO#№]")
@@ -404,6 +430,9 @@ def _numero(match: re.Match[str], order: DateOrder) -> str:
 )
 def _model_name(match: re.Match[str], order: DateOrder) -> str:
     """GPT-4o, COVID-19, B2B, MP3, 5G: letters as they are, up to two digits as a number, more of them one by one."""
+    adjective = re.fullmatch("([0-9]{1,6})((?:-[A-Za-z]{2,})+)", match["s"])
+    if adjective and not match["s"].isupper():
+        return cardinal(adjective[1]) + adjective[2]
     parts = re.findall("[A-Za-z]+|[0-9]+", match["s"])
     return " ".join(_model_part(part, number, len(parts)) for number, part in enumerate(parts))
 
@@ -481,23 +510,24 @@ _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 @_rule(rf"\b(?P<a>{'|'.join(_ABBREVIATIONS)})\.(?P<next>\s*)", needs=r"[a-z]\.")
 def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
-    after = match.string[match.end() :]
+    following = after(match)
     name = match["a"]
-    if name in _CAPITAL_ONLY.split("|") and not after[:1].isupper():
+    if name in _CAPITAL_ONLY.split("|") and not following[:1].isupper():
         return None
-    if name in ("ed", "min", "hr", "est") and (not after or after[:1].isupper()):
+    if name in ("ed", "min", "hr", "est") and (not following or following[:1].isupper()):
         return None
-    ends = not after or (
-        name in ("Jr", "Sr", "etc", "Inc", "Ltd", "Corp", "Ave", "Rd", "Blvd", "dept", "Dept") and after[:1].isupper()
+    ends = not following or (
+        name in ("Jr", "Sr", "etc", "Inc", "Ltd", "Corp", "Ave", "Rd", "Blvd", "dept", "Dept")
+        and following[:1].isupper()
     )
-    return _ABBREVIATIONS[name] + ("." if ends and (not after or match["next"]) else "") + match["next"]
+    return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
 
 
-@_rule(r"\b(?P<a>Dr|St)\.(?P<next>\s*)(?P<word>\w?)", needs=r"(?:Dr|St)\.")
+@_rule(r"\b(?P<a>Dr|St)\.(?P<next>\s*)(?=(?P<word>\w?))", needs=r"(?:Dr|St)\.")
 def _doctor_or_drive(match: re.Match[str], order: DateOrder) -> str:
     """Before a name it is a title; after one, or at an end, a street."""
-    before = match.string[: match.start()].rstrip()
-    is_title = match["word"].isupper() and not re.search(r"\b[A-Z][a-z]+$", before)
+    preceding = before(match, 40).rstrip()
+    is_title = match["word"].isupper() and not re.search(r"\b[A-Z][a-z]+$", preceding)
     words = {"Dr": ("Doctor", "Drive"), "St": ("Saint", "Street")}[match["a"]]
     stop = (
         "."
@@ -506,7 +536,16 @@ def _doctor_or_drive(match: re.Match[str], order: DateOrder) -> str:
         and not re.match(r"\s*[,;:]", match.string[match.end("a") + 1 :])
         else ""
     )
-    return (words[0] if is_title else words[1] + stop) + match["next"] + match["word"]
+    return (words[0] if is_title else words[1] + stop) + match["next"]
+
+
+@_rule(r"(?<![0-9A-Za-z*#])[*#](?![0-9A-Za-z*#])", needs="[*#]")
+def _key(match: re.Match[str], order: DateOrder) -> str | None:
+    """Press * or #."""
+    around = f"{before(match, 40)} {after(match)}"
+    if not re.search(r"(?i)\b(?:press|push|hit|dial|enter|key|button)", around):
+        return None
+    return "star" if match[0] == "*" else "pound"
 
 
 @_rule(r"(?<![A-Za-z.])(?P<a>e\.g\.|i\.e\.|a\.k\.a\.|w/o(?![A-Za-z])|w/(?=\s))", needs=r"\.[gek]|w/")

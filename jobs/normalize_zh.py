@@ -20,7 +20,7 @@ from jobs.forms import (
 from jobs.language import HAN
 from jobs.numbers_zh import cardinal, decimal, digits
 from jobs.readings_zh import SCALES, YAO, address, clock, code, date, knows_currency, letters, money, phone
-from jobs.rules import Rule, RuleBook, address_rules, version_rule
+from jobs.rules import Rule, RuleBook, address_rules, after, before, version_rule
 
 _book = RuleBook()
 _rule = _book.add
@@ -55,24 +55,22 @@ _UNITS = {
 _UNIT = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
 _MINUS = r"(?:(?<![0-9A-Za-z)）%\]])[-−])"
 _SCALE = "万亿|千万|百万|十万|万|亿|千|百"
-_CONTINUED = re.compile(rf"\s*[、和或及与,，/]\s*(?=[0-9A-Za-z]*[0-9])({_CODE})(?!{_QUANTITY}|[0-9A-Za-z])")
+_MORE = rf"\s*[、和或及与/]\s*{_CODE}(?![0-9A-Za-z]|\s?(?:{_QUANTITY}))"
 
 
 @_rule(r"(?P<s>[*#])(?=\s?号?键)|(?<=[按拨])\s?(?P<t>[*#])", needs="[*#]")
 def _key(match: re.Match[str], order: DateOrder) -> str:
     sign = match["s"] or match["t"]
-    named = match.string[match.end() :].lstrip().startswith("号")
+    named = after(match).lstrip().startswith("号")
     return ("星" if sign == "*" else "井") + ("" if named else "号")
 
 
-@_rule(
-    rf"(?i:{_TELEPHONE_WORDS}|{_CODE_WORDS}){_LINK}(?P<s>(?:{_CODE})(?:\s*[、和或及与,，/]\s*{_CODE})*)(?![0-9A-Za-z])"
-)
+@_rule(rf"(?<![A-Za-z])(?i:{_TELEPHONE_WORDS}|{_CODE_WORDS}){_LINK}(?P<s>(?:{_CODE})(?:{_MORE})*)(?![0-9A-Za-z])")
 def _code_in_context(match: re.Match[str], order: DateOrder) -> str | None:
     word = re.match(f"(?i:{_TELEPHONE_WORDS})", match[0])
     one = YAO if word else "一"
-    after = match.string[match.end() :]
-    if re.match(rf"\s?(?:{_QUANTITY})", after) or re.fullmatch("[0-9]", match["s"]) or parse_date(match["s"]):
+    following = after(match)
+    if re.match(rf"\s?(?:{_QUANTITY})", following) or re.fullmatch("[0-9]", match["s"]) or _is_date(match["s"]):
         return None
     if word and PHONE.fullmatch(match["s"]):
         return phone(match["s"])
@@ -80,6 +78,10 @@ def _code_in_context(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     parts = re.split("([0-9A-Za-z_-]+)", match["s"])
     return "".join(_code(part, one) if number % 2 else part for number, part in enumerate(parts))
+
+
+def _is_date(written: str) -> bool:
+    return not written.isdigit() and parse_date(written) is not None
 
 
 def _code(written: str, one: str) -> str:
@@ -108,7 +110,7 @@ def _phone(match: re.Match[str], order: DateOrder) -> str | None:
     return None if parse_date(match[0], order) else phone(match[0])
 
 
-@_rule(r"(?<=[0-9)）])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])")
+@_rule(r"(?<=[0-9)）\ue000])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])")
 def _extension(match: re.Match[str], order: DateOrder) -> str:
     return digits(match["s"], YAO)
 
@@ -118,7 +120,7 @@ def _extension(match: re.Match[str], order: DateOrder) -> str:
     r"|(?<![0-9A-Za-z.,:-])(?P<t>110|119|120|122|12[0-9]{3}|1[01]0[0-9]{2}|95[0-9]{3})(?=\s?(?:报警|急救|热线|客服|电话|平台))"
 )
 def _hotline(match: re.Match[str], order: DateOrder) -> str | None:
-    if match["s"] and re.match(rf"\s?(?:{_QUANTITY}|折|分)", match.string[match.end() :]):
+    if match["s"] and re.match(rf"\s?(?:{_QUANTITY}|折|分)", after(match)):
         return None
     return match[0].replace(match["s"] or match["t"], digits(match["s"] or match["t"], YAO)).strip()
 
@@ -171,7 +173,7 @@ def _week_range(match: re.Match[str], order: DateOrder) -> str:
 
 @_rule(
     rf"(?P<ratio>(?:比分|比例|配比|比率|赔率|比值|以|大比分|宽高比|画幅|长宽比)[^0-9，。]{{0,4}})?{FREE}"
-    rf"(?P<s>(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}}))(?![0-9:])(?P<after>[^0-9，。]{{0,3}})"
+    rf"(?<!:)(?P<s>(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}}))(?![0-9:])(?P<after>[^0-9，。]{{0,3}})"
 )
 def _ratio(match: re.Match[str], order: DateOrder) -> str | None:
     is_time = len(match["b"]) == 2 and int(match["a"]) <= 24 and int(match["b"]) < 60 and match["b"] != "00"
@@ -245,6 +247,11 @@ def _percent(sign: str, number: str, mark: str) -> str:
     return f"{spoken}{'千分之' if mark == '‰' else '百分之'}{decimal(number)}"
 
 
+@_rule(rf"{FREE}(?P<s>(?P<y>[12][0-9]{{3}}|[0-9]0)'?s)(?![0-9A-Za-z])")
+def _decade(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match["y"]) + "年代" if len(match["y"]) == 4 else cardinal(match["y"]) + "年代"
+
+
 @_rule(
     rf"(?P<neg>{_MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?P<ua>{_UNIT})?\s?[-–—~～至到]\s?(?P<n2>[-−]?)(?P<b>{NUMBER}))?"
     rf"\s?(?P<u>{_UNIT})(?:/(?P<per>{_UNIT}|[天日次人月年]))?(?![A-Za-z0-9²³])"
@@ -268,8 +275,8 @@ _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 @_rule(r"(?:\^(?P<n>[-−]?[0-9]{1,4})|(?P<up>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ]+))", needs="[\\^⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ]")
 def _power(match: re.Match[str], order: DateOrder) -> str:
     written = match["n"] or match["up"].translate(_POWERS)
-    before = match.string[: match.start()][-1:]
-    if written in ("2", "3") and not before.isdigit():
+    preceding = before(match, 1)
+    if written in ("2", "3") and not preceding.isdigit():
         return "平方" if written == "2" else "立方"
     sign = "负" if written[0] in "-−" else ""
     number = written.lstrip("-−+")
@@ -296,21 +303,21 @@ _OPERATORS = {"+": "加", "-": "减", "−": "减", "×": "乘", "*": "乘", "x"
               "≠": "不等于", "<": "小于", ">": "大于", "≤": "小于等于", "≥": "大于等于", "±": "正负", "/": "除以"}  # fmt: skip
 
 
-@_rule(
-    r"(?<=[0-9A-Za-z²³)）])\s?(?P<s>[+×*÷=≈≠<>≤≥±])\s?(?=[0-9A-Za-z(（-])|(?P<t>[≈≠≤≥±])|(?<=[0-9])(?P<x>x)(?=[0-9])",
-    needs="[+×*÷=≈≠<>≤≥±x]",
-)
-def _operator(match: re.Match[str], order: DateOrder) -> str | None:
-    sign = match["s"] or match["t"] or match["x"]
-    between_numbers = match.string[: match.start()][-1:].isdigit() or match.string[match.end() :][:1].isdigit()
-    if sign == "*" and not between_numbers:
-        return None
-    return match[0].strip().replace(sign, _OPERATORS[sign])
-
-
 @_rule(rf"{FREE}(?P<a>[0-9]{{1,4}})(?P<s>[-−])(?=[0-9]{{1,6}}\s?[=＝])", needs="=")
 def _minus(match: re.Match[str], order: DateOrder) -> str:
     return "减"
+
+
+@_rule(
+    r"(?<=[0-9A-Za-z)）\ue000])\s?(?P<op>[+×*÷=≈≠<>≤≥±])\s?(?=[0-9A-Za-z(（\ue000-])|(?P<t>[≈≠≤≥±])|(?<=[0-9])(?P<x>x)(?=[0-9])",
+    needs="[+×*÷=≈≠<>≤≥±x]",
+)
+def _operator(match: re.Match[str], order: DateOrder) -> str | None:
+    sign = match["op"] or match["t"] or match["x"]
+    between_numbers = before(match, 1).isdigit() or after(match)[:1].isdigit()
+    if sign == "*" and not between_numbers:
+        return None
+    return _OPERATORS[sign]
 
 
 @_rule(r"(?<![0-9/.])(?P<a>24)/(?P<b>7)(?![0-9/])")
@@ -324,11 +331,6 @@ def _fraction(match: re.Match[str], order: DateOrder) -> str:
     return f"{whole}{cardinal(match['b'])}分之{cardinal(match['a'])}"
 
 
-@_rule(rf"{FREE}(?P<s>(?P<y>[12][0-9]{{3}}|[0-9]0)'?s)(?![0-9A-Za-z])")
-def _decade(match: re.Match[str], order: DateOrder) -> str:
-    return digits(match["y"]) + "年代" if len(match["y"]) == 4 else cardinal(match["y"]) + "年代"
-
-
 @_rule(
     r"(?<=公元前)(?P<a>[0-9]{1,4})(?=年)|(?<=公元)(?P<b>[0-9]{1,4})(?=年)|(?<![0-9])(?P<c>[0-9]0|[0-9]5)(?=后(?!来|面|[0-9]|天|年|背|门|方|续|期|勤|台|果|悔|代))"
 )
@@ -336,22 +338,22 @@ def _era(match: re.Match[str], order: DateOrder) -> str:
     return digits(match[0])
 
 
+@_rule(rf"{FREE}(?P<s>(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}))(?![0-9A-Za-z.,]|{DASH})")
+def _years(match: re.Match[str], order: DateOrder) -> str | None:
+    preceding = before(match, 8)
+    if re.search(r"[A-Z]{1,4}(?:/[A-Z])?\s?$", preceding) or int(match["a"]) > int(match["b"]):
+        return None
+    following = after(match, 1)
+    if following and following in _MEASURE and following != "年":
+        return None
+    return f"{digits(match['a'])}到{digits(match['b'])}"
+
+
 @_rule(
     r"(?<![0-9A-Za-z])(?P<s>(?P<y>(?:19|20)[0-9]{2}))(?=\s?(?:年|届|级(?!别)|财年|赛季|款|版|春夏|秋冬|学年|世界杯|奥运会|全国))"
 )
 def _year(match: re.Match[str], order: DateOrder) -> str:
     return digits(match["y"])
-
-
-@_rule(rf"{FREE}(?P<s>(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}))(?![0-9A-Za-z.,]|{DASH})")
-def _years(match: re.Match[str], order: DateOrder) -> str | None:
-    before = match.string[: match.start()][-8:]
-    if re.search(r"[A-Z]{1,4}(?:/[A-Z])?\s?$", before) or int(match["a"]) > int(match["b"]):
-        return None
-    after = match.string[match.end() :][:1]
-    if after and after in _MEASURE and after != "年":
-        return None
-    return f"{digits(match['a'])}到{digits(match['b'])}"
 
 
 @_rule(
@@ -393,7 +395,7 @@ def _score(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    rf"(?P<neg>{_MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{_SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?P<after>\s?[{HAN}]?)"
+    rf"(?P<neg>{_MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{_SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?=(?P<after>\s?[{HAN}]?))"
 )
 def _range(match: re.Match[str], order: DateOrder) -> str | None:
     if any(len(part) > 1 and part[0] == "0" and "." not in part for part in (match["a"], match["b"])):
@@ -401,9 +403,9 @@ def _range(match: re.Match[str], order: DateOrder) -> str | None:
     liang = match["after"].strip() in _MEASURE and bool(match["after"].strip())
     if re.match("[月日号点期级]", match["after"].strip()):
         liang = False
-    ordinal = match.string[: match.start()][-1:] == "第"
+    ordinal = before(match, 1) == "第"
     first, second = (decimal(part, liang=liang and not ordinal) for part in (match["a"], match["b"]))
-    return f"{'负' if match['neg'] else ''}{first}{match['sa'] or ''}到{second}{match['after']}"
+    return f"{'负' if match['neg'] else ''}{first}{match['sa'] or ''}到{second}"
 
 
 @_rule(
@@ -411,7 +413,7 @@ def _range(match: re.Match[str], order: DateOrder) -> str | None:
 )
 def _bare_code(match: re.Match[str], order: DateOrder) -> str | None:
     """Leading zeros, and strings too long for a quantity, are codes."""
-    if re.match("[月日点分秒号时]", match.string[match.end() :]) and len(match[0]) == 2:
+    if re.match("[月日点分秒号时]", after(match)) and len(match[0]) == 2:
         return cardinal(match[0])
     return digits(match[0])
 
@@ -460,7 +462,7 @@ def _vulgar(match: re.Match[str], order: DateOrder) -> str:
     spoken = {"½": "二分之一", "⅓": "三分之一", "⅔": "三分之二", "¼": "四分之一", "¾": "四分之三", "⅛": "八分之一"}[
         match[0]
     ]
-    return ("又" if match.string[: match.start()][-1:].isdigit() else "") + spoken
+    return ("又" if before(match, 1).isdigit() else "") + spoken
 
 
 @_rule(r"(?i:(?<![A-Za-z])(?:No|Nos)\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,6})(?![0-9])", needs="[oO#№]")
@@ -473,12 +475,13 @@ def _numero(match: re.Match[str], order: DateOrder) -> str | None:
 @_rule(rf"(?P<neg>{_MINUS})?{FREE}(?P<a>{NUMBER})(?P<plus>\+?)(?![0-9A-Za-z])")
 def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
     """What wetext reads wrongly: separators, signs, 2次, 2点, numbers it takes for telephone numbers."""
-    written, after = match["a"], match.string[match.end() :]
+    written, following = match["a"], after(match)
     telephone = re.fullmatch("1[012][0-9]|1[0-2][0-9]{3}|9[56][0-9]{3}|400[0-9]*", written) is not None
-    two = written == "2" and re.match(r"次|点(?!\d)", after) is not None
-    if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two):
+    two = written == "2" and re.match(r"次|点(?!\d)|倍|题", following) is not None
+    unit = written == "2" and following.startswith("单元")
+    if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two or unit):
         return None
-    liang = after[:1] != "" and (after[0] in _MEASURE or two)
+    liang = not unit and following[:1] != "" and (following[0] in _MEASURE or two)
     return ("负" if match["neg"] else "") + decimal(written, liang=liang) + ("加" if match["plus"] else "")
 
 

@@ -27,8 +27,19 @@ class Rule:
         spoken = self.say(match, order)
         if spoken is None:
             return None
-        start, end = match.span("s") if "s" in self.pattern.groupindex else match.span()
+        narrowed = "s" in self.pattern.groupindex and match["s"] is not None
+        start, end = match.span("s") if narrowed else match.span()
         return start, end, spoken
+
+
+def before(match: re.Match[str], chars: int = 8) -> str:
+    """The text just before a match; bounded, so that long lines stay linear."""
+    return match.string[max(0, match.start() - chars) : match.start()]
+
+
+def after(match: re.Match[str], chars: int = 16) -> str:
+    """The text just after a match."""
+    return match.string[match.end() : match.end() + chars]
 
 
 class RuleBook:

@@ -13,7 +13,7 @@ from jobs.forms import DateOrder
 from jobs.language import Zone, size, zones
 from jobs.lexicon import Lexicon
 from jobs.markup import MAX_BREAK_MS, Mark, parse
-from jobs.normalize import HELD, Normalizer, Reading, find_readings
+from jobs.normalize import HELD, Normalizer, Reading, find_readings, hold
 from jobs.records import Prepared
 from jobs.say_as import places, say_as
 from jobs.segment import Budget
@@ -114,11 +114,11 @@ class FrontEnd:
             if mark.kind == "tag"
         ]
         held += _said(parsed, found, settings)
-        hits = self._lexicon.find(parsed.plain, _LanguageAt(found), sorted((r.start, r.end) for r in held))
+        hits = self._lexicon.find(parsed.plain, _LanguageAt(found), _spans(held))
         self._check_readings([(hit.rule.written, hit.rule.reading) for hit in hits], settings.tags)
         readings = held + [Reading(hit.start, hit.end, hit.rule.reading) for hit in hits]
         if settings.normalize:
-            readings += find_readings(_hold(parsed.plain, readings), found, settings.date_order)
+            readings += find_readings(hold(parsed.plain, _spans(readings)), found, settings.date_order)
         speaker = Speaker(
             parsed.text, parsed.plain, parsed.marks, sorted(readings, key=lambda r: r.start), found, settings.budget,
             self._words, self._normalizer if settings.normalize else None,
@@ -204,7 +204,7 @@ def _said(parsed: _Parsed, found: Sequence[Zone], settings: TextSettings) -> lis
     ]
     if settings.say_as:
         kind = settings.say_as
-        taken = _hold(parsed.plain, [Reading(start, end, "") for _, start, end, _, _ in wanted])
+        taken = hold(parsed.plain, [(mark.start, mark.end) for mark in parsed.marks if mark.kind == "say-as"])
         wanted += [(kind, start, end, (start, end), {}) for start, end in places(kind, taken)]
     for kind, start, end, (inner, outer), options in wanted:
         try:
@@ -217,13 +217,8 @@ def _said(parsed: _Parsed, found: Sequence[Zone], settings: TextSettings) -> lis
     return readings
 
 
-def _hold(plain: str, readings: Sequence[Reading]) -> str:
-    """Close spans to whatever reads the text next."""
-    pieces, position = [], 0
-    for reading in sorted(readings, key=lambda r: r.start):
-        pieces += [plain[position : reading.start], HELD * (reading.end - reading.start)]
-        position = reading.end
-    return "".join([*pieces, plain[position:]])
+def _spans(readings: Sequence[Reading]) -> list[tuple[int, int]]:
+    return sorted((reading.start, reading.end) for reading in readings)
 
 
 def _reading_faults(written: str, reading: str, tags: frozenset[str]) -> tuple[str, ...]:
