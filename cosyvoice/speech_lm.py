@@ -163,6 +163,17 @@ class SpeechLm:
         done, self._done = self._done, []
         return done
 
+    @torch.inference_mode()
+    def cancel(self) -> list[str]:
+        """Drop everything in flight, for instance after an error; return the ids of the utterances dropped."""
+        dropped = [entry.request.id for entry in self._live if entry is not None]
+        for row, entry in enumerate(self._live):
+            if entry is not None:
+                self._live[row] = None
+                self._state.release(row)
+        self._done.clear()
+        return dropped
+
     def embed(self, request: LmRequest) -> Tensor:
         """Return the model's input [T, D] fp32: start, reference text, text, task id, reference speech."""
         text = torch.tensor((*request.prompt_text_ids, *request.text_ids), dtype=torch.int64)
