@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from jobs.language_codes import language_code
+from jobs.markup import SAY_AS_KINDS
 
 MAX_ID_CHARS = 200
 MAX_SEED = 2**63 - 1
 MODES = ("zero_shot", "cross_lingual", "instruct", "speaker")
-SAY_AS = ("digits", "phone", "money", "date", "time", "ordinal", "flight", "room", "letters")
 EMPTY = ("error", "skip", "silence")
 _MODE_ALIASES = {"sft": "speaker", "instruct2": "instruct"}
 _TRUE = frozenset(("true", "yes", "y", "on", "1", "是"))
@@ -149,7 +149,7 @@ def _mode(value: object) -> str:
 
 
 def _say_as(value: object) -> str:
-    return _choice(value, SAY_AS, {})
+    return _choice(value, SAY_AS_KINDS, {})
 
 
 def _empty(value: object) -> str:
@@ -203,7 +203,7 @@ TABLE: tuple[Field, ...] = (
     Field("enabled", (), "yes or no", "yes", "`no` leaves the row out", "no", _flag),
     Field("text_normalize", (), "yes or no", "yes",
           "`no` switches off the reading of numbers, dates and money", "no", _flag),
-    Field("say_as", (), ", ".join(f"`{word}`" for word in SAY_AS), "",
+    Field("say_as", (), ", ".join(f"`{word}`" for word in SAY_AS_KINDS), "",
           "How to read the whole text", "phone", _say_as),
     Field("empty", (), "`error`, `skip` or `silence`", "the run's, else `error`",
           "What to do if nothing in the text can be spoken", "skip", _empty),

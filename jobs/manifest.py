@@ -14,13 +14,13 @@ from jobs.columns import Columns, resolve
 from jobs.csv_rows import Fault
 from jobs.errors import Problem
 from jobs.fields import shown
-from jobs.naming import collision_key
+from jobs.naming import NameRule, collision_key
 from jobs.records import Item
 from jobs.row_check import Checked, Row, RowChecker, RowRules
 from jobs.source import Kind, Source, open_source
 from jobs.uniqueness import Seen
 
-__all__ = ["Kind", "Note", "Row", "RowRules", "Source", "Tally", "open_source", "read", "rows"]
+__all__ = ["Kind", "NameRule", "Note", "Row", "RowRules", "Source", "Tally", "open_source", "read", "rows"]
 
 _BATCH_ROWS = 8192
 _BATCH_CHARS = 4_000_000

@@ -40,6 +40,21 @@ HASH_CHARS = 10
 
 
 @dataclass(frozen=True, slots=True)
+class NameRule:
+    """What the system that plays the files asks of their names, beyond what every file system does."""
+
+    pattern: str | None = None
+    """A regular expression for each part of the path without the suffix."""
+    words: str | None = None
+    """What `pattern` means."""
+    max_chars: int | None = None
+    """Longest file name, with its suffix."""
+
+
+ANY_NAME = NameRule()
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """An output name, and whether it had to differ from what was asked for."""
 
@@ -66,7 +81,7 @@ def safe_part(text: str, max_bytes: int = MAX_PART_BYTES) -> str:
     if len(name.encode()) <= max_bytes:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()[:HASH_CHARS]
-    return f"{cut(name, max_bytes - HASH_CHARS - 1).rstrip('. -')}~{digest}"
+    return f"{cut(name, max_bytes - HASH_CHARS - 1).rstrip('. -')}-{digest}"
 
 
 def _is_plain(text: str) -> bool:
@@ -159,12 +174,14 @@ def _formatted(field: str, value: object, spec: str) -> str:
     return cut(str(value), 4 * int(spec[1:]))[: int(spec[1:])] if spec else str(value)
 
 
-def name_from_template(template: Template, values: Mapping[str, object], suffix: str) -> Name:
+def name_from_template(
+    template: Template, values: Mapping[str, object], suffix: str, rule: NameRule = ANY_NAME
+) -> Name:
     """Raises ValueError with the reason where the row cannot be named."""
-    return _finished(template.render(values), suffix)
+    return _finished(template.render(values), suffix, rule)
 
 
-def name_from_out(out: str, suffix: str) -> Name:
+def name_from_out(out: str, suffix: str, rule: NameRule = ANY_NAME) -> Name:
     """The row's own wish, with `/` or `\\` between parts; raises ValueError with what is wrong with it."""
     if refusal := _refusal(out):
         raise ValueError(refusal)
@@ -180,7 +197,7 @@ def name_from_out(out: str, suffix: str) -> Name:
             raise ValueError(
                 f"ends in {found!r}, but the profile makes {suffix!r} files; drop the suffix or choose a profile"
             )
-    return _finished(parts, suffix)
+    return _finished(parts, suffix, rule)
 
 
 def _refusal(path: str) -> str | None:
@@ -201,12 +218,12 @@ def _refusal(path: str) -> str | None:
     return None
 
 
-def _finished(parts: list[str], suffix: str) -> Name:
+def _finished(parts: list[str], suffix: str, rule: NameRule) -> Name:
     """Parts -> safe path with its suffix, within all limits."""
     stem = parts[-1]
     if stem.lower().endswith(suffix.lower()) and len(stem) > len(suffix):
         stem = stem[: -len(suffix)]
-    if len(parts) == 1 and _is_plain(stem):
+    if rule is ANY_NAME and len(parts) == 1 and _is_plain(stem):
         return Name(stem + suffix, changed=stem + suffix not in (parts[0], parts[0] + suffix))
     folders = [safe_part(part) for part in parts[:-1]]
     if folders and folders[0].casefold() in RESERVED:
@@ -214,12 +231,17 @@ def _finished(parts: list[str], suffix: str) -> Name:
     for folder in folders:
         if "." in folder and "." + folder.lower().rpartition(".")[2] in AUDIO_SUFFIXES | {suffix.lower()}:
             raise ValueError(f"the folder {folder!r} is named like an audio file; rename it")
-    room = min(MAX_PART_BYTES, MAX_PATH_BYTES - sum(len(folder.encode()) + 1 for folder in folders)) - len(
-        suffix.encode()
-    )
+    used_bytes = sum(len(folder.encode()) + 1 for folder in folders) + len(suffix)
+    room = min(MAX_PART_BYTES - len(suffix), MAX_PATH_BYTES - used_bytes)
     if room < 40:
         raise ValueError(f"is in folders with names too long together; at most {MAX_PATH_BYTES} bytes are allowed")
-    path = "/".join([*folders, safe_part(stem, room) + suffix])
+    if rule.max_chars is not None:
+        room = max(HASH_CHARS + 2, min(room, rule.max_chars - len(suffix)))
+    leaf = safe_part(stem, room)
+    for part in (*folders, leaf):
+        if rule.pattern is not None and not re.fullmatch(rule.pattern, part):
+            raise ValueError(f"{part[:60]!r} is no name for this profile; use {rule.words or rule.pattern}")
+    path = "/".join([*folders, leaf + suffix])
     plain = "/".join(parts)
     return Name(path, changed=path not in (plain, plain + suffix))
 

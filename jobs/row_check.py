@@ -13,7 +13,7 @@ from jobs import inputs
 from jobs.columns import Columns, resolve, simple
 from jobs.errors import UserError
 from jobs.fields import shown, suggestion
-from jobs.naming import Name, Template, name_from_out, name_from_template
+from jobs.naming import ANY_NAME, Name, NameRule, Template, name_from_out, name_from_template
 from jobs.records import EmptyPolicy, Item
 
 
@@ -37,6 +37,8 @@ class RowRules:
     """Profile name -> suffix of its files, with the dot."""
     naming_of: Mapping[str, str]
     """Profile name -> naming template."""
+    name_rule_of: Mapping[str, NameRule] = field(default_factory=dict)
+    """Profile name -> what its players ask of file names, where they ask for something."""
     voices: frozenset[str] | None = None
     """Known voice names; None: any."""
     language: str | None = None
@@ -212,14 +214,15 @@ class RowChecker:
         suffix = self._rules.suffix_of.get(profile)
         if suffix is None or checked.id is None or ("out" in values and values["out"] is None):
             return None
+        rule = self._rules.name_rule_of.get(profile, ANY_NAME)
         try:
             if "out" in values:
-                return name_from_out(values["out"], suffix)
-            values["id"], values["line"], values["profile"] = checked.id, row.line, profile
+                return name_from_out(values["out"], suffix, rule)
+            values |= {"id": checked.id, "profile": profile, "line": row.line, "number": row.number}
             values.setdefault("language", self._rules.language)
             if extra:
                 values = {**{simple(column): value for column, value in extra.items()}, **extra, **values}
-            return name_from_template(self._templates[profile], values, suffix)
+            return name_from_template(self._templates[profile], values, suffix, rule)
         except ValueError as error:
             checked.problems.append(("out", str(error)))
             return None

@@ -1,4 +1,4 @@
-"""Opening a manifest: a file, a pipe or stdin, plain or gzipped -> where its bytes are, their encoding, their format."""
+"""Opening a manifest: a file, a pipe or stdin, plain or gzipped -> where its bytes are, their encoding, their kind."""
 
 from __future__ import annotations
 
