@@ -37,8 +37,6 @@ class RowRules:
     """Profile name -> suffix of its files, with the dot."""
     naming_of: Mapping[str, str]
     """Profile name -> naming template."""
-    name_rule_of: Mapping[str, NameRule] = field(default_factory=dict)
-    """Profile name -> what its players ask of file names, where they ask for something."""
     voices: frozenset[str] | None = None
     """Known voice names; None: any."""
     language: str | None = None
@@ -47,6 +45,8 @@ class RowRules:
     text_normalize: bool = True
     empty: EmptyPolicy = "error"
     max_text_chars: int = 1_000_000
+    name_rule_of: Mapping[str, NameRule] = field(default_factory=dict)
+    """Profile name -> what its players ask of file names, where they ask for something."""
 
 
 @dataclass(slots=True)
