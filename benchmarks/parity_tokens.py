@@ -2,8 +2,8 @@
 
     python benchmarks/parity_tokens.py TEXTS.json FOLDER
 
-TEXTS.json holds items with `input`, `ids_v2`, `ids_v3`. FOLDER is a CosyVoice-BlankEN folder. If it does not exist, it is
-rebuilt from the rank file of the `dashscope` package (which must be installed, or its wheel given as `--wheel`): the
+TEXTS.json holds items with `input`, `ids_v2`, `ids_v3`. FOLDER is a CosyVoice-BlankEN folder. If it does not exist, it
+is rebuilt from the rank file of the `dashscope` package (which must be installed, or its wheel given as `--wheel`): the
 entries in GPT-2's spelling, merges by rank, without the merges whose product is several Han characters. The rebuilt
 merges are held against the hash of the official file.
 """
