@@ -30,10 +30,11 @@ def copy_member(source: Path, name: str, target: Path, size_bytes: int) -> None:
     try:
         if source.is_dir():
             _from_folder(source, name, target, size_bytes)
+        elif source.is_file() and tarfile.is_tarfile(source):
+            # Asked first: a plain .tar that ends with a .npz looks like a zip.
+            _from_tar(source, name, target, size_bytes)
         elif zipfile.is_zipfile(source):
             _from_zip(source, name, target, size_bytes)
-        elif source.is_file() and tarfile.is_tarfile(source):
-            _from_tar(source, name, target, size_bytes)
         else:
             raise EnvironmentFault(f"{source} is no .tar.gz, .zip or folder; name one that holds {name}")
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
@@ -53,8 +54,8 @@ def _from_zip(source: Path, name: str, target: Path, size_bytes: int) -> None:
         _within_limits(source, len(members), 0)
         found = {member.filename: member for member in members if PurePosixPath(member.filename).name == name}
         path = _only([member.filename for member in members if member.filename in found], source, name)
-        kind = found[path].external_attr >> 16
-        if found[path].is_dir() or (kind and not stat.S_ISREG(kind)):
+        kind = stat.S_IFMT(found[path].external_attr >> 16)
+        if found[path].is_dir() or kind not in (0, stat.S_IFREG):
             raise EnvironmentFault(f"{source}: {path} is not a plain file; fetch the archive again")
         with archive.open(found[path]) as stream:
             _copy(stream, target, size_bytes, found[path].file_size, f"{source}: {path}")

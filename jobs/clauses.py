@@ -253,7 +253,7 @@ def _even_parts(text: str, start: int, end: int, share: float, budget: Budget, g
             part_start, filled, letters = position, 0.0, 0
             added = _added_share(unit, letters, budget)
         filled += added
-        letters = letters + 1 if is_letter(unit[0]) else 0
+        letters = letters + 1 if is_letter(unit[-1]) else 0
         position = following
     return parts
 

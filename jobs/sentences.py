@@ -55,7 +55,7 @@ _STOP = re.compile(
 )
 _FIRM = frozenset("。｡！？؟۔।॥")
 """Marks that end a sentence without white space behind them."""
-_GOES_ON = frozenset(",;:，、；：—–─-…⋯)]}」』”》")
+_GOES_ON = frozenset(",;:，、；：—–─-…⋯" + CLOSERS) - {"’"}
 _TITLE_CLOSERS = frozenset("》〉")
 _MARKER = re.compile(r"\s*[(（]?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})")
 _LETTER_MARKER = re.compile(r"[a-z][.)]\s")

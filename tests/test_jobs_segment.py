@@ -103,9 +103,9 @@ def test_pieces_stay_within_the_budget_unless_they_cannot_be_cut(text: str, budg
     for piece in split(text, [], budget, open_word_breaker(None)):
         written = text[piece.start : piece.end]
         if not budget.holds(budget.share(written)):
-            assert not any(may_start(written, position) for position in range(1, len(written.rstrip()))), (
-                "an over-full piece that could have been cut"
-            )
+            for position in filter(lambda position: may_start(written, position), range(1, len(written))):
+                halves = written[:position], written[position:]
+                assert not all(map(budget.share, halves)), f"could have been cut into {halves}"
 
 
 def may_start(text: str, position: int) -> bool:
