@@ -16,7 +16,7 @@ from torch import Tensor
 from cosyvoice.config import SamplingConfig
 
 # topk orders equal values as it likes; a few more are taken so that the lower id can be put first.
-_SPARE_FOR_TIES = 7
+_SPARE_FOR_TIES = 39
 SILENT_IDS = frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323})
 MAX_SILENT_RUN = 5
 

@@ -185,6 +185,27 @@ class SpeechLm:
         """Return the scores [B, V] fp32 of hidden states [B, D]."""
         return self._head(hidden)
 
+    @torch.inference_mode()
+    def score(self, request: LmRequest, ids: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Run one prompt and then given speech ids, apart from what is in flight.
+
+        Returns the hidden states [T, D] of the prompt and the scores [S, V] from which each id would be drawn.
+        """
+        x = self.embed(request)
+        capacity = _round_up(x.shape[0] + len(ids), self._precision.kv_bucket)
+        cache = KvCache(self.config.qwen, MIN_ROWS, capacity, self._precision.lm, self._device)
+        if capacity > self._cache.capacity:
+            self._qwen.reserve(capacity)
+            self._graphs.forget()
+        hidden = self._qwen.prefill(x, [x.shape[0]], [0], cache)
+        scores = [self.logits(hidden[-1:])]
+        rows = torch.arange(MIN_ROWS, device=self._device)
+        for step, token in enumerate(ids[:-1]):
+            fed = self._speech_embedding[torch.full_like(rows, token)]
+            positions = torch.full_like(rows, x.shape[0] + step)
+            scores.append(self.logits(self._qwen.decode(fed, positions, rows, cache, capacity))[:1])
+        return hidden, torch.cat(scores)
+
     def _plan(self, request: LmRequest) -> _Live | None:
         counted = len(request.text_ids) if request.counted_ids is None else request.counted_ids
         minimum, maximum = length_limits(counted, self.config)

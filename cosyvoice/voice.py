@@ -131,7 +131,7 @@ class VoiceReader:
                 f"{self._files.speaker_encoder} gives {embedding.size} numbers a speaker, "
                 f"the flow needs {self._config.flow.speaker_width}: wrong file?"
             )
-        return embedding.astype(np.float32)
+        return np.asarray(embedding, dtype=np.float32)
 
     def _run(self, path: Path, inputs: tuple[Any, ...]) -> Any:
         session = self._session(path)
