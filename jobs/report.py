@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,8 +33,9 @@ SCHEMA = 1
 
 PAGE_ITEMS = 50_000
 """More than this a browser does not hold well; a larger run shows the items that need a look, then the first others."""
-STATIC_FAILURES = 50
-"""Failures that the page writes out above its table; the table has all."""
+REASONS = 50
+"""Different reasons of failure that the page writes out above its table; the table has all failures."""
+ITEMS_PER_REASON = 5
 
 Rows = Callable[[], Iterator[ItemRow]]
 
@@ -79,22 +81,28 @@ class _Survey:
 
     total: int
     to_look_at: int
-    failures: tuple[ItemRow, ...]
-    """The first STATIC_FAILURES of them."""
+    failures: dict[str, list[ItemRow]]
+    """The first items that failed, by reason."""
+    failed: Counter[str]
+    """How many failed for each of these reasons."""
     extra_names: tuple[str, ...]
 
 
 def _survey(rows: Rows) -> _Survey:
     total = to_look_at = 0
-    failures: list[ItemRow] = []
+    failures: dict[str, list[ItemRow]] = {}
+    failed: Counter[str] = Counter()
     names: dict[str, None] = {}
     for row in rows():
         total += 1
         to_look_at += _needs_a_look(row)
         names.update(dict.fromkeys(row.extra))
-        if row.state == "failed" and len(failures) < STATIC_FAILURES:
-            failures.append(row)
-    return _Survey(total, to_look_at, tuple(failures), tuple(names))
+        if row.state == "failed" and (row.reason in failures or len(failures) < REASONS):
+            failed[row.reason] += 1
+            first = failures.setdefault(row.reason, [])
+            if len(first) < ITEMS_PER_REASON:
+                first.append(row)
+    return _Survey(total, to_look_at, failures, failed, tuple(names))
 
 
 def _needs_a_look(row: ItemRow) -> bool:
@@ -155,7 +163,10 @@ def _write_html(file: TextIO, run: dict[str, Any], rows: Rows, survey: _Survey) 
         file,
         run,
         items=(plain(row) for row in _chosen(rows, survey.to_look_at)),
-        failures=[plain(row) for row in survey.failures],
+        failures=[
+            {"reason": whole_text(reason), "count": survey.failed[reason], "items": plain(first)}
+            for reason, first in survey.failures.items()
+        ],
         total=survey.total,
         held=min(survey.total, PAGE_ITEMS),
     )

@@ -22,7 +22,8 @@ def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequenc
     """Write the page for one run.
 
     All values are the plain ones that report.json holds, and every text in them is treated as hostile. `items` is
-    streamed, `failures` are written out above the table; the page holds `held` of the run's `total` items.
+    streamed; `failures`, each with its `reason`, `count` and first `items`, stand above the table; the page holds
+    `held` of the run's `total` items.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup

@@ -283,6 +283,18 @@ def test_a_huge_run_shows_what_needs_a_look_first(tmp_path: Path, monkeypatch: p
     assert "This page holds 4 of 7 items" in page
 
 
+def test_failures_are_told_by_reason(tmp_path: Path) -> None:
+    lost = [replace(FAILED, line=n, id=f"lost-{n}", reason="device lost") for n in range(10, 1210)]
+    odd = [replace(FAILED, line=n, id=f"odd-{n}", reason=f"reason {n}") for n in range(100)]
+    _, _, page = write(tmp_path, *lost, *odd, facts=replace(FACTS, counts={"failed": 1_300}))
+    told = page.split('class="failures"')[1].split('id="items"')[0]
+    assert told.count("device lost") == 1
+    assert "lost-14" in told and "lost-15" not in told and "and 1,195 more" in told
+    assert "reason 48" in told and "reason 49" not in told
+    assert "the first 50 reasons" in told
+    assert len(page_items(page)) == 1_300
+
+
 @pytest.mark.parametrize(
     ("counts", "interrupted", "tone", "headline"),
     [
