@@ -87,7 +87,7 @@ def _another_format(line: str) -> str | None:
     if start == "{" or (start.startswith("{") and start.endswith((",", ":", "{", "["))):
         return "is JSON spread over several lines; write each object on one line (`jq -c . file.json > file.jsonl`)"
     if not start.startswith("{"):
-        return "does not look like JSON lines; a table must be named .csv or .tsv, or be read with its kind given"
+        return "does not look like JSON lines; name the file .csv or .tsv if it is a table"
     return None
 
 

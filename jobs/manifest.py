@@ -22,7 +22,7 @@ from jobs.uniqueness import Seen
 
 __all__ = ["Kind", "NameRule", "Note", "Row", "RowRules", "Source", "Tally", "open_source", "read", "rows"]
 
-_BATCH_ROWS = 8192
+_BATCH_ROWS = 4096
 _BATCH_CHARS = 4_000_000
 MAX_NOTES = 1000
 

@@ -26,8 +26,10 @@ _SUFFIX_LIST = (
     ".snd .aif .aiff .wma .caf .webm .mka .w64 .rf64 .wv .ape .ac3 .spx"
 )
 AUDIO_SUFFIXES = frozenset(_SUFFIX_LIST.split())
-_DEVICE = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
-_PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,118}[A-Za-z0-9_-])?")
+_DEVICE_NAMES = r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)"
+_DEVICE = re.compile(_DEVICE_NAMES, re.IGNORECASE)
+# What nothing has to be changed in: up to 120 of the characters that every system takes, and no device of Windows.
+_PLAIN = re.compile(rf"(?!{_DEVICE_NAMES})[A-Z0-9_](?:[A-Z0-9_.-]{{0,118}}[A-Z0-9_-])?", re.IGNORECASE | re.ASCII)
 _REPLACED = str.maketrans(
     # Separators of paths and of Windows streams read well as dashes; `&` `,` `;` part the arguments of a dial plan.
     {"/": "-", "\\": "-", ":": "-", "|": "-", "&": "+", ",": "", ";": "", **dict.fromkeys('<>"?*$`', "_")}
@@ -67,7 +69,7 @@ def safe_part(text: str, max_bytes: int = MAX_PART_BYTES) -> str:
 
     A cut name ends with a hash of the whole, so that two long titles with the same start stay apart.
     """
-    if len(text) <= max_bytes and _is_plain(text):
+    if len(text) <= max_bytes and _PLAIN.fullmatch(text):
         return text
     name = unicodedata.normalize("NFC", text)
     name = "".join(
@@ -82,11 +84,6 @@ def safe_part(text: str, max_bytes: int = MAX_PART_BYTES) -> str:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()[:HASH_CHARS]
     return f"{cut(name, max_bytes - HASH_CHARS - 1).rstrip('. -')}-{digest}"
-
-
-def _is_plain(text: str) -> bool:
-    """Whether nothing has to be looked at twice: up to 120 of the characters that every system takes."""
-    return _PLAIN.fullmatch(text) is not None and _DEVICE.match(text) is None
 
 
 def _unusable(char: str) -> bool:
@@ -151,6 +148,8 @@ class Template:
 
     def render(self, values: Mapping[str, object]) -> list[str]:
         """The parts of the path, not yet made safe; raises ValueError naming the field that the row lacks."""
+        if self.source == "{id}" and values.get("id"):  # nearly every row of nearly every run
+            return [str(values["id"])]
         return ["".join(self._text(piece, values) for piece in part) for part in self.parts]
 
     def _text(self, piece: tuple[str, str | None, str], values: Mapping[str, object]) -> str:
@@ -223,7 +222,7 @@ def _finished(parts: list[str], suffix: str, rule: NameRule) -> Name:
     stem = parts[-1]
     if stem.lower().endswith(suffix.lower()) and len(stem) > len(suffix):
         stem = stem[: -len(suffix)]
-    if rule is ANY_NAME and len(parts) == 1 and _is_plain(stem):
+    if rule is ANY_NAME and len(parts) == 1 and _PLAIN.fullmatch(stem):
         return Name(stem + suffix, changed=stem + suffix not in (parts[0], parts[0] + suffix))
     folders = [safe_part(part) for part in parts[:-1]]
     if folders and folders[0].casefold() in RESERVED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from types import TracebackType
 
 from jobs.errors import EnvironmentFault
@@ -37,28 +37,25 @@ class Seen:
     ) -> None:
         self._database.close()
 
-    def add(self, names: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    def add(self, names: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Remember (name, line) pairs; returns those whose name came before, with the line where it came first.
 
         Fastest with some thousand at a time: sorted, so that neighbours share a page. A line gives a name only once.
         """
-        batch = [(name if len(name) <= _WHOLE_CHARS else _short(name), line, name) for name, line in names]
+        batch = [(name if len(name) <= _WHOLE_CHARS else _short(name), line) for name, line in names]
         batch.sort()
         try:
-            cursor = self._database.executemany(
-                "INSERT OR IGNORE INTO seen VALUES (?, ?)", [(key, line) for key, line, _ in batch]
-            )
-            if cursor.rowcount == len(batch):
-                return {}
-            return self._repeated(batch)
+            cursor = self._database.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?)", batch)
+            return {} if cursor.rowcount == len(batch) else self._repeated(names)
         except sqlite3.OperationalError as error:
             raise EnvironmentFault(
                 f"no room to compare the names of all rows ({error}); free space in the temporary folder or set TMPDIR"
             ) from error
 
-    def _repeated(self, batch: list[tuple[str, int, str]]) -> dict[tuple[str, int], int]:
+    def _repeated(self, names: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
         repeated: dict[tuple[str, int], int] = {}
-        for key, line, name in batch:
+        for name, line in names:
+            key = name if len(name) <= _WHOLE_CHARS else _short(name)
             (first,) = self._database.execute("SELECT line FROM seen WHERE name = ?", (key,)).fetchone()
             if first != line:
                 repeated[name, line] = first
