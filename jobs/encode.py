@@ -175,7 +175,7 @@ def _mp3(blocks: Iterable[Block], profile: Profile, tags: Mapping[str, str], pat
 
 def _m4a(blocks: Iterable[Block], profile: Profile, tags: Mapping[str, str], path: Path) -> None:
     """AAC by pydub, from a memory map of the PCM: pydub wants the whole signal, the system pages it."""
-    segment_class = _pydub()
+    segment_class, could_not_encode = _pydub()
     raw = path.with_name(path.name + ".pcm")
     try:
         with raw.open("wb") as file:
@@ -194,17 +194,21 @@ def _m4a(blocks: Iterable[Block], profile: Profile, tags: Mapping[str, str], pat
             tags=dict(tags),
             parameters=["-fflags", "+bitexact", "-flags", "+bitexact", "-threads", "1"],
         ).close()
+    except could_not_encode as error:
+        ffmpeg.raise_disk_fault(str(error), 1, path)
+        raise RuntimeError(f"pydub could not write {path.name}: {error}") from error
     finally:
         raw.unlink(missing_ok=True)
 
 
-def _pydub() -> Any:
-    """pydub's AudioSegment, pointed at our ffmpeg; its warnings about the one it did not find would mislead."""
+def _pydub() -> tuple[Any, type[Exception]]:
+    """pydub's AudioSegment, pointed at our ffmpeg, and its error. Its warnings about ffmpeg would mislead."""
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pydub import AudioSegment
+        from pydub.exceptions import CouldntEncodeError
 
     AudioSegment.converter = ffmpeg.ffmpeg_path()
-    return AudioSegment
+    return AudioSegment, CouldntEncodeError

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +16,8 @@ import numpy as np
 
 from jobs.blocks import BLOCK_SAMPLES, Block
 from jobs.errors import EnvironmentFault
+
+_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
 
 
 @cache
@@ -66,12 +71,18 @@ def decode(path: Path, rate_hz: int, channels: int) -> Iterator[Block]:
         _check(process.returncode, complaints.read(), path)
 
 
+def raise_disk_fault(words: str, status: int, path: Path) -> None:
+    """OSError where ffmpeg's words or the signal that ended it mean that the disk takes no more; else nothing."""
+    for code in _DISK_FAULTS:
+        if os.strerror(code) in words:
+            raise OSError(code, os.strerror(code), str(path))
+    if status == -getattr(signal, "SIGXFSZ", 0) and status:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+
+
 def _check(status: int, complaints: bytes, path: Path) -> None:
     if status == 0:
         return
     words = complaints.decode("utf-8", "replace").strip()
-    if "No space left on device" in words:
-        import errno
-
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+    raise_disk_fault(words, status, path)
     raise RuntimeError(f"ffmpeg ended with status {status} on {path.name}: {words or 'no message'}")

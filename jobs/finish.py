@@ -47,8 +47,8 @@ def finish(
     """Make the file of one item under the name `temporary`, closed and synced; the caller renames it.
 
     `lead_ms` stands before the first part, beside the profile's head; `pause_ms` replaces the profile's pause between
-    sentences. Raises OSError (disk), EnvironmentFault (ffmpeg missing), ValueError (no parts, a take that is not what
-    its record says), RuntimeError (the file does not read back).
+    sentences. Raises OSError (disk), EnvironmentFault (ffmpeg missing), ValueError (no parts, a take that
+    holds no audio), RuntimeError (the file does not read back).
     """
     from jobs.join import joined, lay_out
 
@@ -56,7 +56,7 @@ def finish(
         raise ValueError("an item needs at least one part; silence has its own function")
     layout = lay_out(parts, lead_ms, pause_ms, profile)
     master = _master(lambda: joined(layout), layout.samples, layout.rate_hz, profile)
-    return _finish(master, layout, profile, tags, temporary)
+    return _settled(master, layout, profile, tags, temporary)
 
 
 def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], temporary: Path) -> Measured:
@@ -66,7 +66,7 @@ def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], tempora
 
     samples = max(1, round(duration_ms * profile.sample_rate_hz / 1000))
     layout = Layout((), samples, profile.sample_rate_hz, 0)
-    return _finish(lambda: zeros(samples), layout, profile, tags, temporary)
+    return _settled(lambda: zeros(samples), layout, profile, tags, temporary)
 
 
 def _master(
@@ -85,7 +85,18 @@ def _master(
     return lambda: kept
 
 
-def _finish(
+def _settled(
+    master: Callable[[], Iterable[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
+) -> Measured:
+    """The finished file, or an error and no file."""
+    try:
+        return _rounds(master, layout, profile, tags, temporary)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _rounds(
     master: Callable[[], Iterable[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
 ) -> Measured:
     """Measure, then write and measure the file until level and ceiling are right: nearly always once or twice."""

@@ -24,6 +24,7 @@ CONSONANT_MS, BREATH_KEPT_MS = 250, 150
 """What stays under the breath level for longer than a consonant lasts is breath or hiss; only its end is kept."""
 MARGIN_MS = 10
 SILENT_POWER = 1e-8
+LOUDEST_SAMPLE = 1000.0
 MIN_MS = 10
 
 
@@ -145,7 +146,10 @@ def _faded(blocks: Iterator[Block], samples: int, fade: int) -> Iterator[Block]:
 
 
 def find_edges(take: Block, rate_hz: int) -> Edges:
-    """Where speech starts and stops. A take with no sound at all is kept whole and counts as speech."""
+    """Where speech starts and stops. A take with no sound at all is kept whole and counts as speech.
+
+    Raises ValueError for a take with samples that are not numbers, or 60 dB above full scale: it is no audio.
+    """
     frame = max(1, rate_hz * FRAME_MS // 1000)
     power = _frame_powers(take, frame)
     window = min(len(power), 50 // FRAME_MS)
@@ -169,16 +173,19 @@ def find_edges(take: Block, rate_hz: int) -> Edges:
 
 def _frame_powers(take: Block, frame: int) -> NDArray[np.float64]:
     """Mean square per frame around the take's own mean, so that a constant offset is not taken for sound."""
-    sums, squares = [], []
+    sums, squares, loudest = [], [], 0.0
     step = BLOCK_SAMPLES // frame * frame
     for start in range(0, len(take), step):
         wide = np.asarray(take[start : start + step], np.float64)
+        loudest = max(loudest, float(np.abs(wide).max()))
         filled = np.concatenate([wide, np.full(-len(wide) % frame, wide[-1])]).reshape(-1, frame)
         sums.append(filled.mean(axis=1))
         squares.append(np.einsum("ij,ij->i", filled, filled) / frame)
     if not sums:
         return np.zeros(0)
     means, powers = np.concatenate(sums), np.concatenate(squares)
+    if not (np.isfinite(powers).all() and loudest <= LOUDEST_SAMPLE):
+        raise ValueError("a take holds samples that are not numbers or lie 60 dB above full scale: make it again")
     offset = float(np.mean(means))
     centred: NDArray[np.float64] = np.maximum(0.0, powers - 2 * offset * means + offset * offset)
     return centred
