@@ -206,7 +206,7 @@ def _write_record(made: Path, model: ModelSource) -> None:
 def _put(made: Path, destination: Path) -> None:
     """Rename into place, after the bytes are on the disk; a damaged or empty folder there makes room first."""
     for path in made.iterdir():
-        with path.open("rb") as stream:
+        with path.open("rb+") as stream:
             os.fsync(stream.fileno())
     if destination.exists():
         destination.rename(made.parent / "replaced")
@@ -234,7 +234,8 @@ def _download(work: Path, model: ModelSource) -> Path:
 
 
 def _pip(work: Path, tools: Path | None, *arguments: str) -> None:
-    environment = dict(os.environ, TMPDIR=str(work), PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+    quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    environment = dict(os.environ, TMPDIR=str(work), PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0", **quiet)
     if tools is not None:
         inherited = [environment["PYTHONPATH"]] if environment.get("PYTHONPATH") else []
         environment["PYTHONPATH"] = os.pathsep.join([str(tools), *inherited])
@@ -286,8 +287,9 @@ def _work_prefix(destination: Path) -> str:
 
 def _remove_leftovers(destination: Path) -> None:
     """Work folders of pulls that were killed; the lock says that no other pull is at work."""
-    for leftover in destination.parent.glob(f"{_work_prefix(destination)}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    for path in destination.parent.iterdir():
+        if path.name.startswith(_work_prefix(destination)):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _require_room(folder: Path) -> None:

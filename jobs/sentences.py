@@ -49,9 +49,9 @@ class Bracket:
 
 _SURE_CLOSERS = re.escape(CLOSERS.replace("’", ""))
 _STOP = re.compile(
-    rf"(?P<mark>(?:[。｡！？!?…⋯‥．؟۔।॥‼⁇⁈⁉]|\.(?:[ \u00a0]\.)*)+[~～]*)"
-    rf"(?P<closers>(?:[{_SURE_CLOSERS}\"'’]|[{HORIZONTAL_SPACE}]+[{_SURE_CLOSERS}]|</[A-Za-z]+>)*)"
-    rf"(?P<space>\s*)"
+    rf"(?P<mark>(?:[。｡！？!?…⋯‥．؟۔।॥‼⁇⁈⁉]|\.(?:[ \u00a0]\.)*+)++[~～]*+)"
+    rf"(?P<closers>(?:[{_SURE_CLOSERS}\"'’]|[{HORIZONTAL_SPACE}]+[{_SURE_CLOSERS}]|</[A-Za-z]+>)*+)"
+    rf"(?P<space>\s*+)"
 )
 _FIRM = frozenset("。｡！？؟۔।॥")
 """Marks that end a sentence without white space behind them."""

@@ -49,6 +49,11 @@ _EN_LEANERS = word_set(
     "must not don't didn't one two three four five six seven eight nine ten eleven twelve twenty thirty forty "
     "fifty sixty seventy eighty ninety hundred thousand million billion point"
 )
+_EN_NUMBERED = word_set(
+    "no number page pages chapter section part room gate flight line lane track platform floor extension ext option "
+    "step table figure volume act scene verse route highway channel january february march april may june july august "
+    "september october november december"
+)
 _JA_PARTICLE = re.compile(r".*(?:から|まで|より|ので|のに|けど|けれど|ながら|たら|れば|[をはがにでともへやてで])$")
 
 
@@ -80,6 +85,9 @@ def _at_spaces(text: str, start: int, end: int) -> Iterator[Cut]:
         cost = GOOD if after in _EN_STARTERS else PLAIN
         if before in _EN_LEANERS:
             cost = BAD if cost == PLAIN else POOR
+        if before.endswith(".") or (before in _EN_NUMBERED and text[match.end()].isdecimal()):
+            # A dot inside a sentence is an abbreviation's: `No. 10`, `Dr. Smith`; `page 12` belongs together as well.
+            cost = BAD
         yield Cut(match.end(), cost)
 
 

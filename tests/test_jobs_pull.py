@@ -369,9 +369,8 @@ def test_a_python_without_pip_is_said_with_the_way_out(tmp_path: Path) -> None:
     libraries = tmp_path / "libraries"
     libraries.mkdir()
     (libraries / "filelock").symlink_to(Path(filelock.__file__).parent)
-    script = "from pathlib import Path; from jobs.pull import pull_pkuseg; pull_pkuseg(Path(%r))" % str(
-        tmp_path / "pkuseg"
-    )
+    destination = str(tmp_path / "pkuseg")
+    script = f"from pathlib import Path; from jobs.pull import pull_pkuseg; pull_pkuseg(Path({destination!r}))"
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(REPOSITORY), str(libraries)]))
     python = tmp_path / "venv" / "bin" / "python"
     done = subprocess.run([str(python), "-c", script], env=environment, capture_output=True, text=True)
