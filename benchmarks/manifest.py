@@ -3,8 +3,8 @@
     python benchmarks/manifest.py [ROWS ...]
 
 Every row becomes an item: fields checked, output named, id and name compared with all rows before. Each measurement
-runs in a process of its own; memory is that process's peak. The last column must stay flat. CPU seconds hold the start of
-Python and are what counts on a machine that is busy with other things.
+runs in a process of its own; memory is that process's peak, and the last column must stay flat. CPU seconds hold the
+start of Python; they are what counts on a machine that is busy with other things.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobs.fields import ALIASES, FIELDS, shown
 
@@ -48,6 +49,7 @@ def field_of(column: str) -> str | None:
     return _KNOWN.get(simple(column))
 
 
+@lru_cache(maxsize=4096)
 def near_field(column: str) -> str | None:
     """The field or alias that was probably meant by a column that is none."""
     name = simple(column)

@@ -23,7 +23,7 @@ class Seen:
     """Names of several kinds with the line where each came first."""
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect("", isolation_level=None)
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for pragma in (f"cache_size = -{_CACHE_KIB}", "journal_mode = OFF", "synchronous = OFF", "temp_store = FILE"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE seen (name TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID")
