@@ -76,6 +76,8 @@ def _profile(name: str, sources: dict[str, tuple[Path, dict[str, Any]]], above: 
     parent = values.get("extends")
     if parent is None:
         return read_profile(name, values, str(file))
+    if not isinstance(parent, str):
+        raise PresetError([f"{file}: extends: found {parent!r}, write the name of a profile in quotes"])
     if parent not in sources or parent in (*above, name):
         what = "extends itself" if parent in (*above, name) else "is not there"
         raise PresetError(

@@ -35,8 +35,10 @@ class Table:
         return self._values.pop(key, default)
 
     def text(self, key: str, default: str | None = None) -> str | None:
-        value = self._take(key, default)
-        if value is not None and (not isinstance(value, str) or not value.strip()):
+        value = self._take(key, None)
+        if value is None:
+            return default
+        if not isinstance(value, str) or not value.strip():
             self.refuse(key, f"found {value!r}, write a text in quotes")
             return default
         return value
