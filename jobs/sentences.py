@@ -184,9 +184,10 @@ def _skip_space(text: str, position: int, end: int) -> int:
 
 
 def _is_heard(text: str, match: re.Match[str], position: int) -> bool:
-    """A stop that does not end the sentence still makes a reader pause, unless it is a dot inside a token."""
-    mark = match.group("mark")
-    return position > match.end("mark") if mark == "." else not _inside_token(text, match, position)
+    """A stop that does not end the sentence still makes a reader pause, unless it is a dot of `No. 5` or `a.b`."""
+    if match.group("mark") in (".", "．"):
+        return bool(match.group("closers")) and position > match.end("mark")
+    return not _inside_token(text, match, position)
 
 
 def _inside_token(text: str, match: re.Match[str], position: int) -> bool:
