@@ -85,6 +85,10 @@ class _Builder:
 
     def stretch(self, start: int, end: int) -> None:
         """Speak a part of the text without breaks."""
+        blank = end - start - len(self._of.text[start:end].lstrip())
+        if blank and self._parts:
+            self._append_silent(start, start + blank)
+            start += blank
         if start == end:
             return
         if not self._speakable(start, end):
@@ -151,7 +155,7 @@ class _Builder:
     def _speakable(self, start: int, end: int) -> bool:
         if _SPEAKABLE.search(self._of.plain, start, end):
             return True
-        return any(_SPEAKABLE.search(_TAG.sub("", reading.spoken)) for reading in self._readings_in(start, end))
+        return any(reading.asked for reading in self._readings_in(start, end))
 
     def _speak(self, start: int, end: int) -> tuple[str, list[str]]:
         """What text[start:end] says."""

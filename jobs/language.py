@@ -33,6 +33,10 @@ def fallback(text: str) -> str:
 
 _NATIVE = {"zh": _HAN_RUN, "ja": re.compile(f"[{HAN}{KANA}]+"), "ko": _HANGUL_RUN, "ru": _CYRILLIC_RUN}
 _NATIVE["yue"] = _HAN_RUN
+# Little words that only a sentence of English holds, not a Chinese one with English names.
+_FUNCTION_WORD = re.compile(
+    r"\b(?:I|[Tt]he|an?|to|of|is|are|was|you|your|we|and|in|for|on|at|with|has|have|it|[Tt]his|that|my|by|from|will)\b"
+)
 _ENGLISH_WORDS = 3
 _JAPANESE_SHARE = 0.15
 
@@ -93,13 +97,13 @@ def _is_english(sentence: str) -> bool:
 
 
 def _by_script(sentence: str, japanese: bool, latin: str) -> str:
-    """The script with the most to say decides; a word counts like two characters."""
+    """The script with the most to say decides; a word counts like half a character, a little word like one more."""
     words = len(_LATIN_WORD.findall(sentence))
     han, kana, hangul = (sum(map(len, run.findall(sentence))) for run in (_HAN_RUN, _KANA_RUN, _HANGUL_RUN))
     cyrillic = len(_CYRILLIC_RUN.findall(sentence))
     if han + kana + hangul == 0:
         return "ru" if cyrillic > words else latin
-    if words > 2 * (han + kana + hangul):
+    if words + 2 * len(_FUNCTION_WORD.findall(sentence)) > 2 * (han + kana + hangul):
         return latin
     if hangul > han + kana:
         return "ko"

@@ -34,6 +34,10 @@ _CUES = frozenset(
     " whisper whispers whispering music applause silence pause break clucking accent hissing lipsmack mn giggle chuckle"
     " quick_breath vocalized-noise uv_break lbreak".split()
 )
+_COSYVOICE_TAGS = frozenset(
+    "[laughter] [breath] [quick_breath] [noise] [cough] [clucking] [accent] [hissing] [sigh] [vocalized-noise] [lipsmack] [mn]"
+    " <strong> </strong> <laughter> </laughter>".split()
+)
 _CUE_PHRASE = re.compile(r"(?i)(?:\w+ )?(?:pause|breath|laugh(?:s|ter|ing)?|sighs?|coughs?|throat)(?: \w+)?")
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\]")
 _ENDPOINT = "<|endofprompt|>"
@@ -207,17 +211,19 @@ class _Reader:
             self._open_pairs.append(written[1:-1])
 
     def _unknown(self, written: str) -> None:
+        if written.startswith("</") and any(f"<{written[2:-1]}" in fault for fault in self.faults):
+            return  # its opening tag is told already
         knowing = [facts.name for facts in ENGINES.values() if written in facts.tags]
-        first = written[0]
-        entity = {"<": "&lt;", "[": "&#91;"}[first]
-        literal = f"if it is text to be spoken, write {entity} for {first}"
+        if not knowing and (written in _COSYVOICE_TAGS or _PIPE_TAG.fullmatch(written)):
+            knowing = ["the CosyVoice engines"]
+        entity = {"<": "&lt;", "[": "&#91;"}[written[0]]
+        literal = f"write {entity} for {written[0]} if it is text to be spoken"
         if knowing:
-            self._fault(written, f"is a tag that this engine lacks (engines that know it: {', '.join(knowing)}): use one"
-                        f" of them or remove the tag; {literal}")  # fmt: skip
-            return
-        own = ", ".join(sorted(self.tags)) or "none"
-        self._fault(written, f"looks like a tag, and no engine knows it (tags of this engine: {own}; also"
-                    f' <break time="800ms"/>, [pause:1.5], <say-as interpret-as="digits">): remove it; {literal}')  # fmt: skip
+            message = f"is a tag that this engine lacks; {', '.join(knowing)} may know it: choose such an engine, or remove it"
+        else:
+            own = ", ".join(sorted(self.tags))
+            message = "looks like a tag, and is none" + (f" (this engine knows {own})" if own else "") + ": remove it"
+        self._fault(written, f"{message}, or {literal}")
 
     def _fault(self, written: str, message: str) -> None:
         self.faults.append(f"{excerpt(restore(written), 0, len(written))} {message}")

@@ -17,6 +17,10 @@ HELD = "\ue000"
 """Stands in a text for a span whose reading is settled; cleaning removes it from what users write."""
 
 _DIGIT = re.compile("[0-9]")
+# wetext writes a backslash before these; it never sees them.
+_ESCAPED = str.maketrans('"\\', "\ue001\ue002")
+_RESTORED = str.maketrans("\ue001\ue002", '"\\')
+_THOUSANDS = re.compile("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 _CLAUSE = re.compile("[^，。！？；：、,;!?\n]+")
 _NUMBER = re.compile(NUMBER)
 _DIGIT_WORDS = {"ja": "零一二三四五六七八九", "ko": "영일이삼사오육칠팔구"}
@@ -32,6 +36,8 @@ class Reading:
     start: int
     end: int
     spoken: str
+    asked: bool = False
+    """By the lexicon: it is spoken even where the text alone would say nothing, such as a lone `→`."""
 
 
 def find_readings(text: str, zones: Sequence[Zone], order: DateOrder) -> list[Reading]:
@@ -81,6 +87,7 @@ class Normalizer:
         warnings: list[str] = []
         if _DIGIT.search(text):
             if language in ("zh", "yue", "ja"):
+                text = _THOUSANDS.sub("", text)
                 text = _CLAUSE.sub(lambda clause: self._asian(clause[0], language, warnings), text)
             elif language != "en":
                 text = _other(text, language, warnings)
@@ -97,7 +104,7 @@ class Normalizer:
             return clause
         grammar = "ja" if language == "ja" else "zh"
         try:
-            spoken = self._grammar(grammar)(clause.strip())
+            spoken = self._grammar(grammar)(clause.strip().translate(_ESCAPED)).translate(_RESTORED)
         except (AssertionError, ValueError, IndexError, KeyError, RuntimeError) as error:
             spoken, reason = "", f"{type(error).__name__}"
         else:

@@ -116,7 +116,7 @@ class FrontEnd:
         held += _said(parsed, found, settings)
         hits = self._lexicon.find(parsed.plain, _LanguageAt(found), _spans(held))
         self._check_readings([(hit.rule.written, hit.rule.reading) for hit in hits], settings.tags)
-        readings = held + [Reading(hit.start, hit.end, hit.rule.reading) for hit in hits]
+        readings = held + [Reading(hit.start, hit.end, hit.rule.reading, asked=True) for hit in hits]
         if settings.normalize:
             readings += find_readings(hold(parsed.plain, _spans(readings)), found, settings.date_order)
         speaker = Speaker(
