@@ -11,7 +11,7 @@ import typer
 
 from cli.options import gather_settings, with_settings
 from cli.output import complain, problems, result, table, text
-from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader
+from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader, tell_notes
 
 CHECK_OPTIONS = (
     "out",
@@ -52,15 +52,15 @@ def check(
 
 def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None, as_json: bool, spoken: bool) -> None:
     """What `check` and `run --dry-run` do."""
-    from jobs.manifest import open_source
+    from jobs.manifest import Tally, open_source
     from jobs.survey import survey
 
     settings = gather_settings(flags, config, folder_of(manifest))
     folder = settings.out or default_folder(manifest)
+    tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source:
-        for note in source.notes:
-            complain(f"{source.path}: {note}")
-        view = survey(settings, folder, reader(source), source.path, spoken=_show_spoken if spoken else None)
+        view = survey(settings, folder, reader(source, tally), source.path, spoken=_show_spoken if spoken else None)
+        tell_notes(source, tally)
     for warning in view.warnings:
         complain(f"warning: {warning}")
     problems([str(problem) for problem in view.problems], view.problems_count)

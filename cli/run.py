@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options import gather_settings, with_settings
 from cli.output import complain, display, problems, result
 from cli.stop import Stop
+
+if TYPE_CHECKING:
+    from jobs.errors import Problem
+    from jobs.manifest import RowRules, Source, Tally
+    from jobs.records import Item
+
+NOTES_SHOWN = 20
 
 RUN_OPTIONS = (
     "out",
@@ -71,7 +78,7 @@ def run(
     Run it again to resume: what is done and unchanged is not made again. Exit codes: 0 all done, 2 invalid input,
     3 some items failed, 4 something is missing here, 5 locked by another run, 130/143 interrupted.
     """
-    from jobs.manifest import open_source
+    from jobs.manifest import Tally, open_source
     from jobs.run import Order
     from jobs.run import run as run_order
 
@@ -82,11 +89,12 @@ def run(
         return
     settings = gather_settings({**flags, **({"max_failures": 1} if fail_fast else {})}, config, folder_of(manifest))
     folder = settings.out or default_folder(manifest)
+    tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
-        for note in source.notes:
-            complain(f"{source.path}: {note}")
-        order = Order(source.path, folder, settings, reader(source), " ".join(sys.argv[1:]))
+        order = Order(source.path, folder, settings, reader(source, tally), " ".join(sys.argv[1:]))
         finding = run_order(order, display(quiet, verbose), stop.check)
+        if not quiet:
+            tell_notes(source, tally)
     problems([str(problem) for problem in finding.problems], finding.problems_count)
     if as_json:
         result({"folder": str(folder), "reports": [str(path) for path in finding.reports], **finding.summary})
@@ -97,11 +105,23 @@ def run(
     raise typer.Exit(finding.exit_code)
 
 
-def reader(source: Any) -> Any:
-    """The manifest as the run reads it."""
+def reader(source: Source, tally: Tally) -> Callable[[RowRules], Iterator[Item | Problem]]:
+    """The manifest as the run reads it; `tally` counts what was read."""
     from jobs.manifest import read
 
-    return lambda rules: read(source, rules)
+    return lambda rules: read(source, rules, tally)
+
+
+def tell_notes(source: Source, tally: Tally) -> None:
+    """What is no mistake but should be seen: how the file was read, names that had to be changed, disabled rows."""
+    for note in source.notes:
+        complain(f"{source.path}: {note}")
+    for told in tally.notes[:NOTES_SHOWN]:
+        complain(f"{source.path}: {told}")
+    if tally.notes_total > NOTES_SHOWN:
+        complain(f"{source.path}: … and {tally.notes_total - NOTES_SHOWN} more notes of this kind")
+    if tally.disabled:
+        complain(f"{source.path}: {tally.disabled} rows are disabled")
 
 
 def folder_of(manifest: str) -> Path:

@@ -61,7 +61,7 @@ def say(
     verbose: VerboseOption = False,
 ) -> None:
     """Say TEXT into one file and show how it was read."""
-    from jobs.manifest import open_source
+    from jobs.manifest import Tally, open_source
     from jobs.run import Order
     from jobs.run import run as run_order
 
@@ -79,7 +79,7 @@ def say(
     with TemporaryDirectory(prefix="cosyvoice-batch-") as scratch, Stop() as stop:
         with open_source(str(_manifest(Path(scratch), row)), base=Path.cwd()) as source:
             source = replace(source, path="say")
-            order = Order("say", Path(scratch) / "out", settings, reader(source), " ".join(sys.argv[1:]))
+            order = Order("say", Path(scratch) / "out", settings, reader(source, Tally()), " ".join(sys.argv[1:]))
             finding = run_order(order, display(quiet or not verbose, verbose), stop.check)
         folder = Path(scratch) / "out"
         if finding.exit_code:

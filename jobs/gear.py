@@ -17,6 +17,7 @@ from jobs.casting import Casting, model_revision
 from jobs.errors import EnvironmentFault, UserError
 from jobs.finish import FINISH_VERSION
 from jobs.lexicon import Lexicon
+from jobs.naming import NameRule
 from jobs.plan import Planner
 from jobs.row_check import RowRules
 from jobs.settings import Settings
@@ -79,6 +80,11 @@ def gather(settings: Settings, folder: Path) -> Gear:
         naming_of={name: profile.naming for name, profile in shapes.items()},
         voices=frozenset(cast),
         language=settings.language,
+        name_rule_of={
+            name: NameRule(p.name_pattern, p.name_rule, p.name_max_chars)
+            for name, p in shapes.items()
+            if p.name_pattern or p.name_max_chars
+        },
     )
     return Gear(
         engine=engine,

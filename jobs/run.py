@@ -12,7 +12,7 @@ from time import monotonic
 
 from jobs import devices
 from jobs.errors import EnvironmentFault, InvalidInput, Problem
-from jobs.files import STATE_FOLDER, make_folder
+from jobs.files import STATE_FOLDER, explain, make_folder
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
 from jobs.lock import hold
@@ -133,7 +133,11 @@ def _run_locked(
     )
     from jobs.report import as_summary, write_reports
 
-    reports = write_reports(order.folder, facts, lambda: rows_of(journal, number, removed))
+    try:
+        reports = write_reports(order.folder, facts, lambda: rows_of(journal, number, removed))
+    except OSError as error:
+        # Where the disk ended the run, it refuses the reports too: the run's own reason is the one to tell.
+        raise stopped if isinstance(stopped, EnvironmentFault) else explain(error, order.folder) from error
     journal.end_run(number, datetime.now().astimezone().isoformat(timespec="seconds"), exit_code)
     progress.finished()
     if not isinstance(stopped, Interrupted | EnvironmentFault):

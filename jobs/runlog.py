@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jobs.files import explain
@@ -56,6 +57,16 @@ class Logged:
         self._inner.finished()
 
 
+class _File(logging.FileHandler):
+    """A log that cannot be written stops the run with the reason, like every other file of it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            raise explain(error, self.baseFilename) from error
+        super().handleError(record)
+
+
 class _OneLine(logging.Formatter):
     """A record is one line, whatever a hostile id or an exception text holds."""
 
@@ -67,7 +78,7 @@ class _OneLine(logging.Formatter):
 def keeping_log(folder: Path) -> Iterator[None]:
     """Append this run's events to `run.log` in the run folder."""
     try:
-        handler = logging.FileHandler(folder / "run.log", encoding="utf-8", errors="backslashreplace")
+        handler = _File(folder / "run.log", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise explain(error, folder / "run.log") from error
     handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(message)s"))
@@ -78,7 +89,17 @@ def keeping_log(folder: Path) -> Iterator[None]:
         logging.getLogger(name).setLevel(min(logging.INFO, logging.getLogger(name).level or logging.INFO))
     try:
         yield
-    finally:
-        for name in names:
-            logging.getLogger(name).removeHandler(handler)
-        handler.close()
+    except BaseException:
+        with suppress(OSError):  # the run's own reason to end is the one to tell
+            _detach(handler, names)
+        raise
+    try:
+        _detach(handler, names)
+    except OSError as error:
+        raise explain(error, folder / "run.log") from error
+
+
+def _detach(handler: logging.Handler, names: Sequence[str]) -> None:
+    for name in names:
+        logging.getLogger(name).removeHandler(handler)
+    handler.close()
