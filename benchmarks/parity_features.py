@@ -56,6 +56,6 @@ def _worst(ours: np.ndarray, reference: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    from parity import report
+    from benchmarks.parity import report
 
     raise SystemExit(report(check(Path(sys.argv[1]))))

@@ -33,7 +33,7 @@ _SCORES, _PROBABILITY = 1e-4, 2e-6
 
 def check(data: Path) -> list[Row]:
     """(what, largest absolute difference or number of differing ids, tolerance) for everything in the folder."""
-    rows = [*_check_sampling(data), *_check_silences(data)]
+    rows = [*check_sampling(data), *check_silences(data)]
     for generation in GENERATIONS:
         for path in sorted(data.glob(f"v{generation}_llm_case*.npz")):
             rows += _check_case(data, generation, path)
@@ -127,7 +127,7 @@ def _check_greedy(data: Path, generation: Generation) -> Iterator[Row]:
             yield f"{result.id} greedy ids ({len(expected)})", float(differing), 0.0
 
 
-def _check_sampling(data: Path) -> Iterator[Row]:
+def check_sampling(data: Path) -> Iterator[Row]:
     ras = dict(np.load(data / "ras.npz"))
     worst, wrong_candidates, wrong_repeats = 0.0, 0, 0
     for row in range(len(ras["V"])):
@@ -145,7 +145,7 @@ def _check_sampling(data: Path) -> Iterator[Row]:
     yield "sampling final distribution", worst, _PROBABILITY
 
 
-def _check_silences(data: Path) -> Iterator[Row]:
+def check_silences(data: Path) -> Iterator[Row]:
     cases = json.loads((data / "silent_tokens.json").read_text(encoding="utf-8"))["cases"]
     wrong = 0
     for case in cases:
@@ -160,6 +160,6 @@ def _distance(ours: Tensor, reference: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    from parity import report
+    from benchmarks.parity import report
 
     raise SystemExit(report(check(Path(sys.argv[1]))))

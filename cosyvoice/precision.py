@@ -60,10 +60,17 @@ _POLICIES: dict[str, _Policy] = {
         Precision(torch.float32, torch.float32, kv_bucket=512, prefill_tokens=0),
     ),
 }
-_FULL = Precision(torch.float32, torch.float32)
 # In fp32 the CPU's attention works through 512 columns at a time and rounds a shorter last part differently; whole
 # parts keep an utterance's numbers the same in every batch. In bf16 multiples of 64 were enough.
 _CPU_KV_BUCKETS = {torch.float32: 512, torch.bfloat16: 64, torch.float16: 64}
+
+
+def policy(device_type: str, *, has_bf16: bool) -> Precision:
+    """Return the number formats for a kind of device; an unknown kind gets fp32."""
+    known = _POLICIES.get(device_type)
+    if known is None:
+        return Precision(torch.float32, torch.float32)
+    return known.with_bf16 if has_bf16 else known.without_bf16
 
 
 def choose_precision(device: torch.device, requested: str = "auto") -> Precision:
@@ -76,8 +83,7 @@ def choose_precision(device: torch.device, requested: str = "auto") -> Precision
     has_bf16 = _has_bf16(device)
     if requested == "bf16" and not has_bf16:
         raise EngineError(f"{device} does not compute in bf16: use --precision auto, fp16 or fp32.")
-    policy = _POLICIES.get(device.type, _Policy(_FULL, _FULL))
-    precision = policy.with_bf16 if has_bf16 else policy.without_bf16
+    precision = policy(device.type, has_bf16=has_bf16)
     if requested != "auto":
         dtype = _DTYPES[requested]
         precision = replace(precision, lm=dtype, flow=dtype)
