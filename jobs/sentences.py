@@ -208,20 +208,13 @@ def _ends_sentence(
         return False
     if closers and _goes_on_after_quotation(text, closers, position, end):
         return False
-    if (
-        mark[0] in "．."
-        and len(mark) == 1
-        and not closers
-        and not _dot_ends(text, match.start(), position, sentence_start)
-    ):
+    is_dot = mark in (".", "．") and not closers
+    if is_dot and not _dot_ends(text, match.start(), position, sentence_start):
         return False
     if any(character in _FIRM for character in mark):
         return True
-    if (
-        after.islower()
-        and not _LETTER_MARKER.match(text, position)
-        and not _is_script_change(text, match.start(), after)
-    ):
+    starts_small = after.islower() and not _LETTER_MARKER.match(text, position)
+    if starts_small and not _is_script_change(text, match.start(), after):
         return False
     if spaced:
         return True
