@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from cosyvoice.packed import PackedLinear, activate, linear, pack_linears, packing_works
+from cosyvoice.packed_layers import Activation, PackedLayer, activate, linear, pack_linears, packing_works
 
 
-def small_model() -> nn.Module:
+def small_model() -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(96, 64), nn.Sequential(nn.Linear(64, 40, bias=False)), nn.LayerNorm(40)).eval()
 
@@ -27,7 +27,7 @@ def test_replaces_every_linear_and_keeps_the_result(dtype: torch.dtype, toleranc
 
 
 @pytest.mark.parametrize("activation", ["none", "gelu", "gelu_tanh", "silu"])
-def test_fused_activation_equals_the_separate_one(activation: str) -> None:
+def test_fused_activation_equals_the_separate_one(activation: Activation) -> None:
     torch.manual_seed(1)
     plain = nn.Linear(32, 24)
     holder = nn.Sequential(nn.Linear(32, 24))
@@ -44,7 +44,7 @@ def test_a_row_alone_equals_the_row_in_a_batch_bit_for_bit(dtype: torch.dtype) -
     if not packing_works(dtype):
         pytest.skip(f"no packed {dtype} on this CPU")
     torch.manual_seed(2)
-    layer = PackedLinear(torch.randn(896, 256).to(dtype), torch.randn(896).to(dtype))
+    layer = PackedLayer(torch.randn(896, 256).to(dtype), torch.randn(896).to(dtype))
     x = torch.randn(700, 256).to(dtype)
     with torch.inference_mode():
         together = layer(x)

@@ -1,0 +1,118 @@
+"""Packed weights (`packed.py`) for networks made of `nn.Linear`: layers are exchanged in place after loading, and their
+activation runs inside the product.
+
+The operators are private to torch, so they are tried before they are trusted; where they are missing or wrong the
+layers stay ordinary `nn.Linear` in the wanted dtype, and the caller learns it from the count.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cosyvoice.packed import packing_fault
+
+log = logging.getLogger(__name__)
+
+Activation = Literal["none", "gelu", "gelu_tanh", "silu"]
+
+# Our names -> the names and algorithms that the operator knows.
+_FUSED: dict[Activation, tuple[str, str]] = {
+    "none": ("none", ""),
+    "gelu": ("gelu", "none"),
+    "gelu_tanh": ("gelu", "tanh"),
+    "silu": ("swish", ""),
+}
+
+
+class PackedLayer(nn.Module):
+    """Stands where an `nn.Linear` stood. Holds the packed weight only, and cannot be moved or saved."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
+        self.offset = bias
+        self.dtype = weight.dtype
+
+    def forward(self, x: Tensor, activation: Activation = "none") -> Tensor:
+        """[..., in] -> [..., out]; `x` has the weight's dtype."""
+        name, algorithm = _FUSED[activation]
+        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.packed, self.offset, name, [], algorithm)
+        return y
+
+
+def linear(layer: nn.Module, x: Tensor, activation: Activation = "none") -> Tensor:
+    """activation(layer(x)), in one pass where the layer is packed. `layer` is an `nn.Linear` or `PackedLayer`."""
+    if isinstance(layer, PackedLayer):
+        return layer(x, activation)  # type: ignore[no-any-return]
+    return activate(layer(x), activation)
+
+
+def activate(x: Tensor, activation: Activation) -> Tensor:
+    match activation:
+        case "none":
+            return x
+        case "gelu":
+            return F.gelu(x)
+        case "gelu_tanh":
+            return F.gelu(x, approximate="tanh")
+        case "silu":
+            return F.silu(x)
+
+
+@torch.no_grad()
+def pack_linears(module: nn.Module, dtype: torch.dtype) -> int:
+    """Replace every CPU `nn.Linear` below `module` by a packed one in `dtype`, one at a time, so that memory holds a
+    single layer twice at most. Returns how many were packed; the rest are converted to `dtype` and stay as they are.
+    """
+    packed = 0
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if not isinstance(child, nn.Linear):
+                continue
+            weight, bias = child.weight.detach(), None if child.bias is None else child.bias.detach()
+            if weight.device.type == "cpu" and packing_works(dtype):
+                setattr(parent, name, PackedLayer(weight.to(dtype), None if bias is None else bias.to(dtype)))
+                packed += 1
+            else:
+                child.to(dtype)
+    return packed
+
+
+@functools.cache
+def packing_works(dtype: torch.dtype) -> bool:
+    """Whether this torch on this CPU packs weights of `dtype` and fuses every activation rightly."""
+    fault = packing_fault(dtype)
+    if fault is None:
+        x, weight, bias = (t.to(dtype) for t in torch.linspace(-1, 1, 24 * 16 * 3).reshape(3, 24, 16))
+        layer = PackedLayer(weight, bias[:, 0].contiguous())
+        wanted = F.linear(x.float(), weight.float(), bias[:, 0].float())
+        tolerance = 1e-4 if dtype == torch.float32 else 0.02 * float(wanted.abs().max())
+        for name in _FUSED:
+            difference = (layer(x, name).float() - activate(wanted, name)).abs().max()
+            if not difference <= tolerance:
+                fault = f"packed {dtype} weights fuse {name} wrongly here (off by {difference:.3g})"
+    if fault is not None:
+        log.warning("%s; using plain linear layers", fault)
+    return fault is None
+
+
+def linear_from(weight: Tensor, bias: Tensor | None) -> nn.Linear:
+    """A linear layer that takes over a weight [out, in] and a bias [out] as they are."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, device="meta")
+    layer.weight = nn.Parameter(weight, requires_grad=False)
+    if bias is not None:
+        layer.bias = nn.Parameter(bias, requires_grad=False)
+    return layer
+
+
+def dtype_of(layer: nn.Module) -> torch.dtype:
+    """The dtype that a linear layer, packed or not, wants its input in."""
+    assert isinstance(layer, nn.Linear | PackedLayer)
+    return layer.weight.dtype if isinstance(layer, nn.Linear) else layer.dtype
