@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -48,13 +49,20 @@ def resampled(blocks: Iterable[Block], from_hz: int, to_hz: int) -> Iterator[Blo
         yield out
 
 
+@cache
+def butterworth(order: int, corner_hz: float, kind: str, rate_hz: int) -> NDArray[np.float64]:
+    """Second-order sections [order / 2, 6], -3 dB at the corner."""
+    sections: NDArray[np.float64] = scipy.signal.butter(order, corner_hz, kind, fs=rate_hz, output="sos")
+    return sections
+
+
 def band_limited(blocks: Iterable[Block], rate_hz: int, low_hz: float | None, high_hz: float | None) -> Iterator[Block]:
     """Butterworth high-pass (4th order) and low-pass (8th order), each -3 dB at its corner; None leaves that side."""
     sections = []
     if low_hz:
-        sections.append(scipy.signal.butter(4, low_hz, "highpass", fs=rate_hz, output="sos"))
+        sections.append(butterworth(4, low_hz, "highpass", rate_hz))
     if high_hz and high_hz < rate_hz / 2:
-        sections.append(scipy.signal.butter(8, high_hz, "lowpass", fs=rate_hz, output="sos"))
+        sections.append(butterworth(8, high_hz, "lowpass", rate_hz))
     if not sections:
         yield from blocks
         return

@@ -103,8 +103,8 @@ def _rounds(
     from jobs.level import first_setting, is_above, level_db, lowered, next_setting
 
     speech_s = layout.speech_s
-    before, samples = _measured(master(), profile, peaks=False)
-    level = level_db(before, profile, speech_s)
+    before, samples = _measured(master(), profile, draft=True)
+    level = level_db(before, profile, speech_s) if profile.loudness != "none" else None
     setting: Setting | None = first_setting(level, profile)
     tried: list[tuple[Setting, float | None]] = []
     while setting is not None:
@@ -123,14 +123,18 @@ def _rounds(
     return _report(after, samples, layout, tried[-1], limited_db, notes, profile, temporary)
 
 
-def _measured(blocks: Iterable[Block], profile: Profile, peaks: bool = True) -> tuple[Meter, int]:
-    """Meter and sample count of a signal at the file's rate; low rates are metered at 48 kHz, to be exact."""
+def _measured(blocks: Iterable[Block], profile: Profile, draft: bool = False) -> tuple[Meter, int]:
+    """Meter and sample count of a signal at the file's rate.
+
+    Low rates are metered at 24 kHz, where K-weighting is true. A draft looks at nothing but the profile's level.
+    """
     from jobs.blocks import resampled
     from jobs.loudness import Meter
 
-    rate_hz = profile.sample_rate_hz
-    meter_hz = rate_hz if rate_hz >= 22_050 else 48_000
-    meter = Meter(meter_hz, profile.channels, speech=profile.loudness == "speech", peaks=peaks)
+    rate_hz, method = profile.sample_rate_hz, profile.loudness
+    meter_hz = rate_hz if rate_hz >= 22_050 or (draft and method != "lufs") else 24_000
+    loudness = method == "lufs" or not draft
+    meter = Meter(meter_hz, profile.channels, loudness=loudness, speech=method == "speech", peaks=not draft)
     samples = 0
 
     def counted() -> Iterator[Block]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.signal
 from numpy.typing import NDArray
 
-from jobs.blocks import BLOCK_SAMPLES, Block
+from jobs.blocks import BLOCK_SAMPLES, Block, butterworth
 from jobs.true_peak import TAPS, highest
 
 FRAMES_PER_S = 50
@@ -56,29 +56,42 @@ def decibels(power: float) -> float | None:
     return 10 * math.log10(power) if power > 0 else None
 
 
+class _Filtered:
+    """Energies per frame of a signal after a filter."""
+
+    def __init__(self, sections: NDArray[np.float64], frame: int) -> None:
+        self.energies: list[NDArray[np.float64]] = []
+        self._sections = sections
+        self._state = np.zeros((len(sections), 2))
+        self._frame = frame
+
+    def feed(self, samples: NDArray[np.float64]) -> None:
+        out, self._state = scipy.signal.sosfilt(self._sections, samples, zi=self._state)
+        self.energies.append(_energies(out, self._frame))
+
+
 class Meter:
     """Fed with mono blocks, asked afterwards. Keeps a few numbers per 20 ms frame and no audio.
 
     `channels` says in how many channels the mono signal will be heard: two of the same are 3 LU louder.
-    `speech` and `peaks` say what else is wanted beside loudness and RMS: both cost time.
+    `loudness`, `speech` and `peaks` say what is wanted beside RMS and noise floor: each costs time.
     """
 
-    def __init__(self, rate_hz: int, channels: int = 1, *, speech: bool = False, peaks: bool = True) -> None:
+    def __init__(
+        self, rate_hz: int, channels: int = 1, *, loudness: bool = True, speech: bool = False, peaks: bool = True
+    ) -> None:
         self.rate_hz = rate_hz
         self.samples = 0
         self._channels = channels
-        self._wants_peaks = peaks
         self._frame = round(rate_hz / FRAMES_PER_S)
         self._pending = np.zeros(0, np.float32)
-        self._peaks: list[Block] = []
         self._plain: list[NDArray[np.float64]] = []
-        self._weighted: list[NDArray[np.float64]] = []
-        self._speech: list[NDArray[np.float64]] = []
-        self._k_state = np.zeros((2, 2))
-        self._highpass = (
-            scipy.signal.butter(4, SPEECH_HIGHPASS_HZ, "highpass", fs=rate_hz, output="sos") if speech else None
+        self._loudness = _Filtered(k_weighting(rate_hz), self._frame) if loudness else None
+        self._speech = (
+            _Filtered(butterworth(4, SPEECH_HIGHPASS_HZ, "highpass", rate_hz), self._frame) if speech else None
         )
-        self._highpass_state = np.zeros((2, 2))
+        self._wants_peaks = peaks
+        self._peaks: list[Block] = []
         self._around = np.zeros(TAPS, np.float32)
         self._true_peak = 0.0
 
@@ -104,12 +117,10 @@ class Meter:
     def _measure(self, samples: Block, last: bool = False) -> None:
         self.samples += len(samples)
         wide = samples.astype(np.float64)
-        self._plain.append(self._energies(wide))
-        weighted, self._k_state = scipy.signal.sosfilt(k_weighting(self.rate_hz), wide, zi=self._k_state)
-        self._weighted.append(self._energies(weighted))
-        if self._highpass is not None:
-            high, self._highpass_state = scipy.signal.sosfilt(self._highpass, wide, zi=self._highpass_state)
-            self._speech.append(self._energies(high))
+        self._plain.append(_energies(wide, self._frame))
+        for filtered in (self._loudness, self._speech):
+            if filtered is not None:
+                filtered.feed(wide)
         if self._wants_peaks:
             self._peaks.append(np.abs(samples).reshape(-1, self._frame).max(axis=1))
             self._find_peak(np.concatenate([self._around, samples]), last)
@@ -120,14 +131,14 @@ class Meter:
         self._true_peak = highest(known, self.rate_hz, self._true_peak)
         self._around = samples[-2 * TAPS :]
 
-    def _energies(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
-        frames = samples.reshape(-1, self._frame)
-        energies: NDArray[np.float64] = np.einsum("ij,ij->i", frames, frames)
-        return energies
+    def _energies_of(self, filtered: _Filtered | None) -> NDArray[np.float64]:
+        if filtered is None:
+            raise ValueError("this meter was not asked for that when it was made")
+        return _joined(filtered.energies)
 
     def integrated_lufs(self) -> float | None:
         """Gated loudness of the whole; None if nothing lies above the gates or there is less than one 400 ms block."""
-        hops = _grouped(_joined(self._weighted), 5)[: int(self.samples // (5 * self._frame))]
+        hops = _grouped(self._energies_of(self._loudness), 5)[: int(self.samples // (5 * self._frame))]
         if len(hops) < 4:
             return None
         power = np.convolve(hops, np.ones(4), "valid") * self._channels / (20 * self._frame)
@@ -139,7 +150,7 @@ class Meter:
 
     def ungated_lufs(self, speech_s: float) -> float | None:
         """K-weighted loudness as if the signal were one block of `speech_s`; None below -70 LUFS."""
-        power = float(_joined(self._weighted).sum()) * self._channels / max(1.0, speech_s * self.rate_hz)
+        power = float(self._energies_of(self._loudness).sum()) * self._channels / max(1.0, speech_s * self.rate_hz)
         level = decibels(power)
         return None if level is None or level - 0.691 < GATE_LUFS else level - 0.691
 
@@ -148,7 +159,7 @@ class Meter:
 
     def speech_db(self) -> float | None:
         """Active-speech level; None if no frame lies above -70 dB. Needs `speech=True`."""
-        power = _joined(self._speech) / self._frame
+        power = self._energies_of(self._speech) / self._frame
         active = power[power > 1e-7]
         while len(active):
             kept = active[active > active.mean() / 10 ** (SPEECH_MARGIN_DB / 10)]
@@ -176,6 +187,12 @@ class Meter:
             return ()
         starts = np.linspace(0, len(peaks), min(slices, len(peaks)), endpoint=False).astype(int)
         return tuple(int(peak) for peak in np.clip(np.rint(np.maximum.reduceat(peaks, starts) * 100), 0, 100))
+
+
+def _energies(samples: NDArray[np.float64], frame: int) -> NDArray[np.float64]:
+    frames = samples.reshape(-1, frame)
+    energies: NDArray[np.float64] = np.einsum("ij,ij->i", frames, frames)
+    return energies
 
 
 def _joined(parts: list[NDArray[np.float64]] | list[Block]) -> NDArray[np.float64]:
