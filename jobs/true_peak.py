@@ -54,7 +54,8 @@ def around(samples: Block, rate_hz: int, above: float) -> Block:
         after[rows] = np.abs(_interpolator(rate_hz) @ windows[rows].T).max(axis=0, initial=0.0)
     np.maximum(peak, after, out=peak)
     np.maximum(peak[1:], after[:-1], out=peak[1:])
-    return peak[:size]
+    result: Block = peak[:size]
+    return result
 
 
 def highest(extended: Block, rate_hz: int, known: float) -> float:

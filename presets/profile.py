@@ -33,8 +33,7 @@ _MP3_LOW_KBPS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 _OPUS_RATES_HZ = (8000, 12000, 16000, 24000, 48000)
 _NOT_IN_BYTES = frozenset({"name", "description", "suffix", "naming", "name_pattern", "name_max_chars", "name_rule"})
 _NOT_IN_BYTES |= {"max_noise_db", "max_minutes"}
-_PLACEHOLDER = re.compile(r"\{(\w+)(?::0?\d*d?)?\}")
-PLACEHOLDERS = ("id", "chapter", "title", "voice", "language", "profile", "line", "number")
+_FIELD = re.compile(r"\{[\w-]+(?::(?:0?[1-9]?[0-9]?d|\.[1-9][0-9]{0,2}))?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +164,9 @@ def _names(table: Table, base: Profile) -> dict[str, Any]:
         re.compile(pattern or "")
     except re.error as error:
         table.refuse("pattern", f"is not a regular expression: {error}")
-    left = _PLACEHOLDER.sub(lambda match: "" if match[1] in PLACEHOLDERS else match[0], naming)
-    if "{" in left or "}" in left:
-        table.refuse(
-            "template", f"found {naming!r}, write names such as {{id}} or {{chapter:02d}}; known are {PLACEHOLDERS}"
-        )
+    left, fields_found = _FIELD.subn("", naming)
+    if "{" in left or "}" in left or not fields_found:
+        table.refuse("template", f"found {naming!r}, write fields such as {{id}}, {{chapter:02d}} or {{title:.20}}")
     if naming.startswith(("/", "\\")) or ".." in naming.replace("\\", "/").split("/"):
         table.refuse("template", f"found {naming!r}, stay inside the run folder")
     most = table.number("max_chars", 1, 255, base.name_max_chars)
