@@ -19,8 +19,10 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cosyvoice.config import LmConfig, QwenConfig
+from cosyvoice.lm_network import lm_tensor_shapes
+from cosyvoice.lm_request import LmRequest
 from cosyvoice.precision import choose_precision
-from cosyvoice.speech_lm import LmRequest, SpeechLm, lm_tensor_shapes
+from cosyvoice.speech_lm import SpeechLm
 
 FULL_SIZE = QwenConfig(
     width=896,

@@ -20,10 +20,11 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cosyvoice.config import LmConfig, QwenConfig, SamplingConfig
+from cosyvoice.lm_request import LmRequest, greedy, length_limits
 from cosyvoice.model_folder import Generation
 from cosyvoice.precision import choose_precision
 from cosyvoice.sampling import drop_long_silences, is_repeat, nucleus, without
-from cosyvoice.speech_lm import LmRequest, SpeechLm, greedy, length_limits
+from cosyvoice.speech_lm import SpeechLm
 from cosyvoice.weights import read_checkpoint
 
 Row = tuple[str, float, float]
@@ -106,11 +107,11 @@ def sampling_row(ras: dict[str, np.ndarray], row: int) -> tuple[Tensor, Tensor, 
 
 def _check_case(data: Path, generation: Generation, path: Path) -> Iterator[Row]:
     lm, case, request = load_lm(data, read_small_config(data, generation)), np.load(path), load_request(path)
-    hidden, scores = lm.score(request, [int(token) for token in case["forced_tokens"]])
+    hidden, scores = lm.network.score(request, [int(token) for token in case["forced_tokens"]])
     limits = length_limits(len(request.text_ids), lm.config)
-    yield f"{path.stem} input", _distance(lm.embed(request), case["lm_input"]), 1e-6
+    yield f"{path.stem} input", _distance(lm.network.embed(request), case["lm_input"]), 1e-6
     yield f"{path.stem} hidden", _distance(hidden, case["prefill_hidden"]), _SCORES
-    yield f"{path.stem} prefill scores", _distance(lm.logits(hidden), case["prefill_logits"]), _SCORES
+    yield f"{path.stem} prefill scores", _distance(lm.network.logits(hidden), case["prefill_logits"]), _SCORES
     yield f"{path.stem} step scores", _distance(scores, case["step_logits"]), _SCORES
     yield f"{path.stem} length limits", float(limits != (int(case["min_len"]), int(case["max_len"]))), 0.0
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class DecodeState:
-    """Row-wise state; every change is in place, so a captured graph stays valid until `resize`."""
+    """Row-wise state; every change is in place, so a captured graph stays valid as long as the state is used."""
 
     def __init__(self, rows: int, steps: int, window: int, device: torch.device) -> None:
         self._window, self._device = window, device
@@ -24,14 +24,13 @@ class DecodeState:
         self.recent = torch.full((rows, window), -1, dtype=torch.int64, device=device)
         self.uniforms = torch.zeros(rows, steps, 2, device=device)
 
-    def resize(self, rows: int, steps: int) -> None:
-        """Change the number of rows and of steps that the random numbers reach; what fits is kept."""
-        old = dict(vars(self))
-        self.__init__(rows, steps, self._window, self._device)  # type: ignore[misc]
-        for name in ("token", "position", "step", "minimum", "active", "recent", "uniforms"):
-            new, kept = getattr(self, name), old[name]
-            span = tuple(slice(0, min(a, b)) for a, b in zip(new.shape, kept.shape, strict=True))
-            new[span] = kept[span]
+    def resized(self, rows: int, steps: int) -> DecodeState:
+        """Return a state with other numbers of rows and of steps that the random numbers reach; what fits is kept."""
+        result = DecodeState(rows, steps, self._window, self._device)
+        for new, old in zip(result._all(), self._all(), strict=True):
+            span = tuple(slice(0, min(a, b)) for a, b in zip(new.shape, old.shape, strict=True))
+            new[span] = old[span]
+        return result
 
     def admit(self, row: int, position: int, minimum: int, uniforms: Tensor) -> None:
         """Start an utterance in `row`, whose prompt fills the columns before `position`."""

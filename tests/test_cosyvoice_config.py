@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.model_parts import Size, settings_yaml, write_text_folder
-from cosyvoice.config import DitConfig, EncoderConfig, ModelConfig, UnetConfig, read_config
+from cosyvoice.config import DitConfig, EncoderConfig, ModelConfig, UnetConfig
 from cosyvoice.engine import ModelMissing
 from cosyvoice.model_folder import Generation, find_files, find_generation
 from cosyvoice.model_yaml import Tagged, read_model_yaml
+from cosyvoice.read_config import read_config
 
 GENERATIONS: tuple[Generation, ...] = (2, 3)
 

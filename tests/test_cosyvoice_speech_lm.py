@@ -15,9 +15,11 @@ import torch
 from benchmarks.parity_lm import GENERATIONS, check, load_lm, load_request, read_small_config
 from cosyvoice.config import LmConfig, QwenConfig
 from cosyvoice.engine import ModelMissing
+from cosyvoice.lm_network import lm_tensor_shapes
+from cosyvoice.lm_request import LmRequest, LmResult, greedy, length_limits
 from cosyvoice.model_folder import Generation
 from cosyvoice.precision import choose_precision
-from cosyvoice.speech_lm import LmRequest, LmResult, SpeechLm, greedy, length_limits, lm_tensor_shapes
+from cosyvoice.speech_lm import SpeechLm
 from cosyvoice.weights import read_checkpoint
 
 DATA = Path(__file__).parent / "data" / "parity"
@@ -91,14 +93,14 @@ def test_limits_and_special_ids_follow_the_references_rules(generation: Generati
 
 def with_preferred_id(lm: SpeechLm, wanted: int) -> SpeechLm:
     """Raise one id's score beyond all others, whatever the prompt."""
-    original = lm._head
+    original = lm.network.head
 
     def biased(hidden: torch.Tensor) -> torch.Tensor:
         scores = original(hidden).clone()
         scores[:, wanted] += 1000.0
         return scores
 
-    lm._head = biased
+    lm.network.head = biased
     return lm
 
 
@@ -142,6 +144,17 @@ def test_company_order_and_slots_never_change_an_utterance(
     assert len({result.tokens for result in together.values()}) > 8
 
 
+def test_prompts_prefilled_together_give_the_same_ids() -> None:
+    """As on accelerators, where several prompts share the linear layers of one prefill."""
+    config = replace(greedy(read_small_config(DATA, 2)), max_token_text_ratio=6.0)
+    device = torch.device("cpu")
+    precision = replace(choose_precision(device, "fp32"), prefill_tokens=150, packed=False)
+    state = read_checkpoint(DATA / "v2_llm.safetensors")
+    grouped = SpeechLm(config, state, precision=precision, device=device, slots=8)
+    wanted = requests(config, 9, longest=8)
+    assert run(grouped, wanted) == run(load_lm(DATA, config, slots=8), wanted)
+
+
 def test_the_seed_alone_decides_between_equal_prompts() -> None:
     config = read_small_config(DATA, 3)
     lm = load_lm(DATA, config, slots=4)
@@ -183,6 +196,23 @@ def test_a_small_budget_makes_utterances_wait_but_changes_nothing() -> None:
     assert small._cache.rows * small._cache.capacity <= 8 * 512
 
 
+def test_a_cache_that_grows_between_two_prompts_of_one_call_loses_neither() -> None:
+    config = read_small_config(DATA, 2)
+    wanted = requests(config, 6, longest=6)
+    expected = run(load_lm(DATA, config, slots=8), [*wanted, LmRequest("long", tuple(range(40)), seed=3)])
+    lm = load_lm(DATA, config, slots=8, token_budget=8 * 512)
+    found: dict[str, LmResult] = {}
+    assert lm.admit(wanted[:4]) == []
+    while lm.live > 2:  # leave holes in the rows before the next call
+        found |= {result.id: result for result in lm.step()}
+    waiting = lm.admit([wanted[4], LmRequest("long", tuple(range(40)), seed=3), wanted[5]])
+    while lm.live or waiting:
+        found |= {result.id: result for result in lm.step()}
+        waiting = lm.admit(waiting)
+    found |= {result.id: result for result in lm.step()}
+    assert found == expected
+
+
 def test_what_cannot_be_spoken_fails_alone() -> None:
     config = read_small_config(DATA, 2)
     lm = load_lm(DATA, config, slots=4, token_budget=4 * 512)
@@ -198,8 +228,8 @@ def test_scores_that_are_not_finite_end_one_utterance_only() -> None:
     clean = requests(config, 4, longest=6)
     expected = run(load_lm(DATA, config), clean)
     lm = load_lm(DATA, config)
-    lm._text_embedding = lm._text_embedding.clone()
-    lm._text_embedding[511] = float("nan")
+    lm.network.text_embedding = lm.network.text_embedding.clone()
+    lm.network.text_embedding[511] = float("nan")
     found = run(lm, [*clean[:2], LmRequest("poisoned", (511, 3)), *clean[2:]])
     assert found["poisoned"].fault == "scores that are not finite" and not found["poisoned"].ended
     assert {name: found[name] for name in expected} == expected
@@ -243,6 +273,6 @@ def test_bf16_stays_close_to_fp32() -> None:
     config = read_small_config(DATA, 2)
     request = load_request(DATA / "v2_llm_case2.npz")
     ids = [3, 99, 150, 7, 21, 21, 180]
-    _, exact = load_lm(DATA, config, precision="fp32").score(request, ids)
-    _, rounded = load_lm(DATA, config, precision="bf16").score(request, ids)
+    _, exact = load_lm(DATA, config, precision="fp32").network.score(request, ids)
+    _, rounded = load_lm(DATA, config, precision="bf16").network.score(request, ids)
     assert (exact - rounded).abs().max() < 0.03 * exact.std()

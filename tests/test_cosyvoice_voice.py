@@ -11,10 +11,10 @@ import soundfile
 import torch
 
 from benchmarks.model_parts import settings_yaml, speaker_encoder_onnx, speech_tokenizer_onnx, write_text_folder
-from cosyvoice.config import read_config
 from cosyvoice.engine import ModelMissing
 from cosyvoice.features import reference_mel
 from cosyvoice.model_folder import find_files
+from cosyvoice.read_config import read_config
 from cosyvoice.voice import BadReference, VoiceReader
 
 DATA = Path(__file__).parent / "data" / "parity"
