@@ -25,6 +25,7 @@ from cosyvoice.weights import load_strict
 MAX_FRAMES = 15_000
 """Frames of the fixed noise, 300 s: reference and utterance together must fit."""
 _NOISE_SEED = 0
+_LENGTHS_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Flow:
         pack_linears(net, torch.float32)
         self.front = net
         self._noise = fixed_noise(config.mel_channels).to(device)
+        self._first_steps: dict[int, Tensor] = {}
 
     @classmethod
     def build(
@@ -126,9 +128,27 @@ class Flow:
         pair, strength = frames.twice(), self.config.guidance
         for step, width in enumerate(self.widths):
             inputs[..., :channels] = x.repeat(2, 1, 1)
-            guided, free = self.estimator(inputs, step, pair).chunk(2)
+            if step == 0 and batch == 1 and self.device.type == "cpu":
+                guided, free = self.estimator(inputs[:1], step, frames), self._first_unguided(inputs[1:], frames)
+            else:
+                guided, free = self.estimator(inputs, step, pair).chunk(2)
             x = x + width * ((1 + strength) * guided - strength * free)
         return x
+
+    def _first_unguided(self, inputs: Tensor, frames: Frames) -> Tensor:
+        """The unguided velocity of the first step: noise alone, so it depends on the length only and is remembered.
+
+        Saves a twentieth of the work on every length met before. It is computed apart from the guided row even when it
+        is new, so that the result is the same to the last bit either way.
+        """
+        (length,) = frames.lengths
+        found = self._first_steps.pop(length, None)
+        if found is None:
+            found = self.estimator(inputs, 0, frames)
+        self._first_steps[length] = found
+        if len(self._first_steps) > _LENGTHS_REMEMBERED:
+            del self._first_steps[next(iter(self._first_steps))]
+        return found
 
     def _check(self, request: FlowRequest) -> None:
         per_token = self.config.frames_per_token

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from cosyvoice.config import DitConfig
 from cosyvoice.flow_attention import Frames, attend
-from cosyvoice.flow_unet import time_sinusoids
+from cosyvoice.flow_unet import mish, time_sinusoids
 from cosyvoice.packed_layers import dtype_of, linear, linear_from, pack_linears
 
 _TIME_SINUSOIDS = 256
@@ -56,9 +56,10 @@ class DitEstimator(nn.Module):
             if isinstance(module, _TimeModulation):
                 module.tabulate(embedded)
         del self.time_embed
-        for module in self.modules():
+        for module in list(self.modules()):
             if isinstance(module, _Attention):
                 module.fuse()
+                pack_linears(module, dtype)  # At once, so that fused fp32 weights never pile up.
         self.input_embed.conv_pos_embed.to(dtype)
         pack_linears(self, dtype)
 
@@ -122,7 +123,7 @@ class _PositionEmbedding(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x.transpose(1, 2)
         for conv in (self.conv1, self.conv2):
-            x = F.mish(conv(F.pad(x, (_POSITION_KERNEL - 1, 0))))
+            x = mish(conv(F.pad(x, (_POSITION_KERNEL - 1, 0))))
         return x.transpose(1, 2)
 
 

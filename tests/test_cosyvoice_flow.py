@@ -18,6 +18,7 @@ from benchmarks.parity_flow import check, load_flow
 from cosyvoice.batches import buckets
 from cosyvoice.flow import Flow, FlowNet, FlowRequest, change_speed
 from cosyvoice.flow_attention import Frames, attend
+from cosyvoice.flow_unet import mish
 
 DATA = Path(__file__).parent / "data" / "parity"
 
@@ -150,3 +151,15 @@ def test_buckets_are_few_and_pad_little(lengths: list[int], budget: int) -> None
 
     best = min(cost(groups) for groups in partitions(list(range(len(lengths)))) if fits(groups))
     assert cost(buckets(lengths, budget)) == best
+
+
+def test_what_the_flow_remembers_does_not_change_a_bit(flow: Flow) -> None:
+    request, same_length = random_request(17, 4, 7), random_request(10, 11, 8)
+    fresh = flow.mel([request])[0]
+    flow.mel([same_length])
+    assert torch.equal(flow.mel([request])[0], fresh)
+
+
+def test_mish_equals_its_definition() -> None:
+    x = torch.tensor([-200.0, -30.0, -1.5, -1e-4, 0.0, 0.3, 19.0, 21.0, 90.0])
+    torch.testing.assert_close(mish(x), F.mish(x), rtol=1e-6, atol=1e-7)
