@@ -94,7 +94,7 @@ def clean_escaped(text: str) -> str:
 
 def restore(escaped: str) -> str:
     """Put `<>[]` back where stand-ins are; positions do not move."""
-    return escaped.translate(_RESTORE) if "\ufdd0" <= max(escaped, default="") else escaped
+    return escaped.translate(_RESTORE) if max(escaped, default="") >= "\ufdd0" else escaped
 
 
 def _refuse_forbidden(text: str) -> None:

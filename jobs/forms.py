@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from jobs.measure import word_set
+
 DateOrder = Literal["mdy", "dmy"]
 
 # A number with optional thousands separators and fraction.
@@ -16,7 +18,10 @@ NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?
 FREE = r"(?<![0-9A-Za-z])(?<![0-9][.,])"
 DASH = r"[-–—~～]"
 
-_TLD = "com|net|org|edu|gov|mil|int|info|biz|app|dev|shop|site|online|store|tech|cloud|top|vip|xyz|club|wiki|io|ai|co|me|tv|cc"
+_TLD = (
+    "com|net|org|edu|gov|mil|int|info|biz|app|dev|shop|site|online|store|tech|cloud|top|vip|xyz|club|wiki|"
+    "io|ai|co|me|tv|cc"
+)
 _TLD += (
     "|cn|hk|tw|mo|jp|kr|sg|my|th|vn|in|au|nz|uk|us|ca|de|fr|it|es|pt|nl|be|ch|at|se|no|dk|fi|pl|cz|ru|eu|br|mx|ie|gov"
 )
@@ -122,11 +127,13 @@ def plain(amount: str) -> str:
 
 
 # Short labels of addresses that are words; other short ones, and those without a vowel, are spelled.
-_WORDS = frozenset(
-    "com net org gov app dev top map web pay buy new hot get car art pub fun bar law red one two air sky the and for my me go to"
-    " in on at is it we no so an be by do he job mail shop help fly bob tom ann sam joe max info you your big box day doc sun".split()
+_WORDS = word_set(
+    "com net org gov app dev top map web pay buy new hot get car art pub fun bar law red one two air sky the "
+    "and for my me go to"
+    " in on at is it we no so an be by do he job mail shop help fly bob tom ann sam joe max info you your "
+    "big box day doc sun"
 )
-_SPELLED = frozenset("html http https faq".split())
+_SPELLED = word_set("html http https faq")
 _PIECES = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]")
 _VOWEL = re.compile("[aeiouyAEIOUY]")
 
@@ -143,3 +150,13 @@ def address_pieces(written: str) -> list[str]:
         else:
             pieces.append(piece)
     return pieces
+
+
+def roman_value(written: str) -> int:
+    """The value of a well-formed Roman numeral up to 39; 0 for anything else."""
+    if not re.fullmatch("X{0,3}(?:IX|IV|V?I{0,3})", written) or not written:
+        return 0
+    values = {"I": 1, "V": 5, "X": 10}
+    numbers = [values[char] for char in written]
+    pairs = zip(numbers, [*numbers[1:], 0], strict=True)
+    return sum(-now if now < following else now for now, following in pairs)

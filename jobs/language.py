@@ -107,13 +107,14 @@ def _by_script(sentence: str, japanese: bool, latin: str) -> str:
         return latin
     if hangul > han + kana:
         return "ko"
-    return "ja" if kana and (japanese or _is_japanese(sentence)) or japanese else "zh"
+    return "ja" if japanese or _is_japanese(sentence) else "zh"
 
 
 def _is_japanese(text: str) -> bool:
-    """Kana makes the Han around it Japanese; a の alone in a Chinese name does not."""
-    kana = sum(map(len, _KANA_RUN.findall(text)))
-    if kana < 2:
+    """Kana makes the Han around it Japanese; の alone, as in names of Chinese shops, does not."""
+    runs = _KANA_RUN.findall(text)
+    if not set("".join(runs)) - {"の"}:
         return False
+    kana = sum(map(len, runs))
     han = sum(map(len, _HAN_RUN.findall(text)))
     return kana >= _JAPANESE_SHARE * (kana + han)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from cosyvoice.catalog import ENGINES
 from jobs.clean import LITERALS, restore
+from jobs.measure import word_set
 from jobs.text_fault import excerpt, raise_if
 
 MAX_BREAK_MS = 60_000
@@ -29,14 +30,16 @@ SAY_AS_KINDS = (
 )  # fmt: skip
 
 # Written in brackets by other tools and by older versions; whatever their case, they are no words to be spoken.
-_CUES = frozenset(
-    "laughter laugh laughs laughing breath breathing inhale exhale sigh sighs cough coughs noise gasp gasps sniff cry crying"
+_CUES = word_set(
+    "laughter laugh laughs laughing breath breathing inhale exhale sigh sighs cough coughs noise gasp gasps "
+    "sniff cry crying"
     " whisper whispers whispering music applause silence pause break clucking accent hissing lipsmack mn giggle chuckle"
-    " quick_breath vocalized-noise uv_break lbreak".split()
+    " quick_breath vocalized-noise uv_break lbreak"
 )
-_COSYVOICE_TAGS = frozenset(
-    "[laughter] [breath] [quick_breath] [noise] [cough] [clucking] [accent] [hissing] [sigh] [vocalized-noise] [lipsmack] [mn]"
-    " <strong> </strong> <laughter> </laughter>".split()
+_COSYVOICE_TAGS = word_set(
+    "[laughter] [breath] [quick_breath] [noise] [cough] [clucking] [accent] [hissing] [sigh] "
+    "[vocalized-noise] [lipsmack] [mn]"
+    " <strong> </strong> <laughter> </laughter>"
 )
 _CUE_PHRASE = re.compile(r"(?i)(?:\w+ )?(?:pause|breath|laugh(?:s|ter|ing)?|sighs?|coughs?|throat)(?: \w+)?")
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\]")
@@ -164,7 +167,8 @@ class _Reader:
             self._unknown(written)
 
     def _looks_like_tag(self, start: int, end: int, inside: str) -> bool:
-        """`[laughter]`, `[Laughs]`, `[spk=2]`, `[j][ǐ]` do; `[1]`, `[见下文]`, `[see below]`, `[OK]`, `[t]he` do not."""
+        """`[laughter]`, `[Laughs]`, `[spk=2]`, `[j][ǐ]` do; `[1]`, `[见下文]`, `[see below]`, `[OK]`, "
+        "`[t]he` do not."""
         if inside.strip().lower() in _CUES or _CUE_PHRASE.fullmatch(inside.strip()):
             return True
         if _PHONEME.fullmatch(inside):
@@ -219,7 +223,8 @@ class _Reader:
         entity = {"<": "&lt;", "[": "&#91;"}[written[0]]
         literal = f"write {entity} for {written[0]} if it is text to be spoken"
         if knowing:
-            message = f"is a tag that this engine lacks; {', '.join(knowing)} may know it: choose such an engine, or remove it"
+            engines = ", ".join(knowing)
+            message = f"is a tag that this engine lacks; {engines} may know it: choose such an engine, or remove it"
         else:
             own = ", ".join(sorted(self.tags))
             message = "looks like a tag, and is none" + (f" (this engine knows {own})" if own else "") + ": remove it"

@@ -12,6 +12,9 @@ from typing import Any
 from jobs import normalize_en, normalize_zh, numbers_en, numbers_zh
 from jobs.forms import NUMBER, DateOrder
 from jobs.language import Zone
+from jobs.measure import word_set
+from jobs.rules import Rule
+from jobs.text_fault import excerpt
 
 HELD = "\ue000"
 """Stands in a text for a span whose reading is settled; cleaning removes it from what users write."""
@@ -21,11 +24,12 @@ _DIGIT = re.compile("[0-9]")
 _ESCAPED = str.maketrans('"\\', "\ue001\ue002")
 _RESTORED = str.maketrans("\ue001\ue002", '"\\')
 _THOUSANDS = re.compile("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+_MOST_NUMBERS = 12
 _CLAUSE = re.compile("[^，。！？；：、,;!?\n]+")
 _NUMBER = re.compile(NUMBER)
 _DIGIT_WORDS = {"ja": "零一二三四五六七八九", "ko": "영일이삼사오육칠팔구"}
 # Languages that write the fraction after a comma and thousands with points or spaces.
-_COMMA_FRACTION = frozenset("de fr es it pt nl pl ru".split())
+_COMMA_FRACTION = word_set("de fr es it pt nl pl ru")
 _EUROPEAN = re.compile(r"[0-9]{1,3}(?:[. ][0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:,[0-9]+)?")
 
 
@@ -54,7 +58,7 @@ def find_readings(text: str, zones: Sequence[Zone], order: DateOrder) -> list[Re
     return readings
 
 
-def apply_rules(line: str, rules: Sequence[normalize_zh.Rule], order: DateOrder) -> list[tuple[int, int, str]]:
+def apply_rules(line: str, rules: Sequence[Rule], order: DateOrder) -> list[tuple[int, int, str]]:
     """Run rules in their order over one line; a span that one has read is closed to the later ones."""
     found: list[tuple[int, int, str]] = []
     for rule in rules:
@@ -103,6 +107,10 @@ class Normalizer:
         if not _DIGIT.search(clause):
             return clause
         grammar = "ja" if language == "ja" else "zh"
+        if len(_NUMBER.findall(clause)) > _MOST_NUMBERS:
+            # A table or a dump; wetext takes tens of milliseconds for one such clause.
+            warnings.append(f"{_quoted(clause)}: numbers read by plain rules (more than {_MOST_NUMBERS} in one clause)")
+            return _digits_to_words(clause, grammar)
         try:
             spoken = self._grammar(grammar)(clause.strip().translate(_ESCAPED)).translate(_RESTORED)
         except (AssertionError, ValueError, IndexError, KeyError, RuntimeError) as error:
@@ -111,7 +119,7 @@ class Normalizer:
             reason = _damage(clause, spoken)
         if reason:
             spoken = _digits_to_words(clause, grammar)
-            warnings.append(f"{clause.strip().replace(HELD, '…')!r}: numbers read by plain rules (wetext: {reason})")
+            warnings.append(f"{_quoted(clause)}: numbers read by plain rules (wetext: {reason})")
             return spoken
         lead, tail = len(clause) - len(clause.lstrip()), len(clause) - len(clause.rstrip())
         return " " * lead + spoken + " " * tail
@@ -126,6 +134,11 @@ class Normalizer:
             )
             self._wetext[language] = lru_cache(4096)(lambda clause: str(grammar.normalize(clause)))
         return self._wetext[language]
+
+
+def _quoted(clause: str) -> str:
+    text = clause.strip().replace(HELD, "…")
+    return repr(excerpt(text, 0, len(text)))
 
 
 def _damage(clause: str, spoken: str) -> str:
@@ -155,7 +168,7 @@ def _other(text: str, language: str, warnings: list[str]) -> str:
         if language in _COMMA_FRACTION:
             written = re.sub("[. ]", "", written).replace(",", ".")
         written = written.replace(",", "")
-        if len(written) > 1 and written[0] == "0" and "." not in written or len(written) > 15:
+        if (len(written) > 1 and written[0] == "0" and "." not in written) or len(written) > 15:
             return " ".join(str(num2words(int(digit), lang=language)) for digit in written if digit.isdigit())
         return str(num2words(float(written) if "." in written else int(written), lang=language))
 

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import re
 
-from jobs.forms import Clock, Date, address_pieces, plain, scaled
+from jobs.forms import Clock, Date, address_pieces, plain
 from jobs.numbers_en import cardinal, decimal, digits, year
 from jobs.numbers_en import ordinal as ordinal_word
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
 )  # fmt: skip
 # One and many of the unit, then of its hundredth part where it is counted.
 _CURRENCY: dict[str, tuple[str, ...]] = {
     "$": ("dollar", "dollars", "cent", "cents"), "US$": ("US dollar", "US dollars", "cent", "cents"),
     "€": ("euro", "euros", "cent", "cents"), "£": ("pound", "pounds", "penny", "pence"), "¥": ("yuan", "yuan"),
     "HK$": ("Hong Kong dollar", "Hong Kong dollars", "cent", "cents"), "JP¥": ("yen", "yen"),
-    "NT$": ("New Taiwan dollar", "New Taiwan dollars"), "A$": ("Australian dollar", "Australian dollars", "cent", "cents"),
+    "NT$": ("New Taiwan dollar", "New Taiwan dollars"),
+    "A$": ("Australian dollar", "Australian dollars", "cent", "cents"),
     "C$": ("Canadian dollar", "Canadian dollars", "cent", "cents"),
     "S$": ("Singapore dollar", "Singapore dollars", "cent", "cents"), "CHF": ("Swiss franc", "Swiss francs"),
     "₩": ("won", "won"), "₽": ("ruble", "rubles"), "₹": ("rupee", "rupees"), "฿": ("baht", "baht"),
 }  # fmt: skip
 _SAME = {
     "￥": "¥", "CN¥": "¥", "CN￥": "¥", "CNY": "¥", "RMB": "¥", "USD": "US$", "EUR": "€", "GBP": "£", "JPY": "JP¥",
-    "HKD": "HK$", "TWD": "NT$", "KRW": "₩", "AUD": "A$", "CAD": "C$", "SGD": "S$", "RUB": "₽", "INR": "₹", "THB": "฿",
+    "HKD": "HK$", "TWD": "NT$", "KRW": "₩", "AUD": "A$", "CAD": "C$", "SGD": "S$", "RUB": "₽", "INR": "₹",
+    "THB": "฿",
 }  # fmt: skip
 DEFAULT_CURRENCY: str | None = None
 SCALES = {
@@ -36,9 +39,10 @@ SCALES = {
     "T": "trillion",
 }
 _SIGNS = {
-    ".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "underscore", "?": "question mark", "=": "equals", "&": "and",
-    "#": "hash", ":": "colon", "~": "tilde", "%": "percent", "+": "plus", "!": "exclamation mark", "$": "dollar",
-    "'": "apostrophe", "(": "open bracket", ")": "close bracket", "*": "star", ",": "comma", ";": "semicolon",
+    ".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "underscore", "?": "question mark", "=": "equals",
+    "&": "and", "#": "hash", ":": "colon", "~": "tilde", "%": "percent", "+": "plus", "!": "exclamation mark",
+    "$": "dollar", "'": "apostrophe", "(": "open bracket", ")": "close bracket", "*": "star", ",": "comma",
+    ";": "semicolon",
 }  # fmt: skip
 
 

@@ -33,11 +33,13 @@ _SHAPES: dict[str, tuple[re.Pattern[str], str]] = {
     "digits": (re.compile(r"[0-9](?:[ .,/-]?[0-9])*"), "digits, such as 0307"),
     "phone": (PHONE_TEXT, "a phone number, such as 400-820-8820"),
     "money": (_MONEY, "an amount, such as ￥2,000 or $5.50"),
-    "date": (re.compile(r"[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}[日号]?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{8}"),
+    "date": (re.compile(r"[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}[日号]?|"
+     r"[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{8}"),
              "a date, such as 2024-12-31"),
     "time": (CLOCK, "a time of day, such as 15:30"),
     "ordinal": (re.compile(r"[0-9]{1,15}(?:st|nd|rd|th)?"), "a whole number, such as 3"),
-    "flight": (re.compile(r"(?:[A-Z][A-Z0-9]|[0-9][A-Z])[ -]?[0-9]{1,4}[A-Z]?|[0-9]{1,4}"), "a flight number, such as CA1234"),
+    "flight": (re.compile(r"(?:[A-Z][A-Z0-9]|[0-9][A-Z])[ -]?[0-9]{1,4}[A-Z]?|"
+     r"[0-9]{1,4}"), "a flight number, such as CA1234"),
     "room": (re.compile(r"[A-Z]{0,2}-?[0-9]{1,6}[A-Z]?(?:-[0-9]{1,6})?"), "a room number, such as 1203"),
     "letters": (re.compile(r"[A-Za-z0-9](?:[ .-]?[A-Za-z0-9])*"), "letters and digits, such as LUCY"),
     "cardinal": (re.compile(rf"[-+]?{NUMBER}"), "a number, such as 1,000"),

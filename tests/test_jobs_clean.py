@@ -43,11 +43,20 @@ def test_each_kind_of_variant_becomes_one_form(written: str, cleaned: str) -> No
 
 @pytest.mark.parametrize(
     ("written", "named"),
-    [("a\x00b", "U+0000"), ("a\x07", "U+0007"), ("\x1b[0m", "U+001B"), ("\x7f", "U+007F"), ("a\ud800b", "U+D800"),
-     ("\ufdd0", "U+FDD0"), ("caf\ufffd", "U+FFFD"), ("&#0;", "&#0;"), ("\x0c", "U+000C")],
-)  # fmt: skip
+    [
+        ("a\x00b", "U+0000"),
+        ("a\x07", "U+0007"),
+        ("\x1b[0m", "U+001B"),
+        ("\x7f", "U+007F"),
+        ("a\ud800b", "U+D800"),
+        ("\ufdd0", "U+FDD0"),
+        ("caf\ufffd", "U+FFFD"),
+        ("&#0;", "&#0;"),
+        ("\x0c", "U+000C"),
+    ],
+)
 def test_control_characters_are_named_with_what_to_do(written: str, named: str) -> None:
-    with pytest.raises(TextFault, match="remove it|write the whole|save the file") as caught:
+    with pytest.raises(TextFault, match=r"remove it|write the whole|save the file") as caught:
         clean(written)
     assert named in str(caught.value)
 
@@ -59,8 +68,35 @@ def test_all_bad_characters_are_told_at_once() -> None:
 
 
 PARTS = st.sampled_from(
-    ["&amp;", "&lt;", "&#38;", "lt;", "&", "。", "，", "、", "...", "?", "!", " ", "\n", "１", "：", "12", "́", "e", "ﾞ", "ｶ", "-", "=", "🙂", "\u200d", "—", "…"]
-)  # fmt: skip
+    [
+        "&amp;",
+        "&lt;",
+        "&#38;",
+        "lt;",
+        "&",
+        "。",
+        "，",
+        "、",
+        "...",
+        "?",
+        "!",
+        " ",
+        "\n",
+        "１",
+        "：",
+        "12",
+        "́",
+        "e",
+        "ﾞ",
+        "ｶ",
+        "-",
+        "=",
+        "🙂",
+        "\u200d",
+        "—",
+        "…",
+    ]
+)
 
 
 @given(st.one_of(st.text(max_size=40), st.lists(PARTS, max_size=20).map("".join)))

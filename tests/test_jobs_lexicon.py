@@ -33,7 +33,11 @@ def said(found: Lexicon, text: str, language: str = "en") -> str:
         ("plain.tsv", b"Nguyen\twin\nfeat\tfeatured"),
         ("other.txt", b"# names\nNguyen\twin\n\n# more\nfeat\tfeatured\n"),
         ("semicolon.csv", b"word;say\nNguyen;win\nfeat;featured\n"),
-        ("swapped.tsv", b"reading\twritten\twhatever\n".replace(b"\twhatever", b"\tlanguage") + b"win\tNguyen\t\nfeatured\tfeat\t\n"),
+        (
+            "swapped.tsv",
+            b"reading\twritten\twhatever\n".replace(b"\twhatever", b"\tlanguage")
+            + b"win\tNguyen\t\nfeatured\tfeat\t\n",
+        ),
         ("wide.csv", "Nguyen,win\nfeat,featured\n".encode("utf-16")),
         ("quoted.csv", b'"Nguyen","win"\n"feat","featured"\n'),
     ],
@@ -47,11 +51,15 @@ def test_the_first_rule_fires_whatever_saved_the_file(tmp_path: Path, name: str,
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A feat, not a defeat.", "A featured, not a defeat."), ("feat", "featured"), ("features feat2 _feat feat_x", "features feat2 _feat feat_x"),
-        ("Feat! FEAT?", "featured! featured?"), ("功能feat很好", "功能featured很好"), ("feat's café-feat", "featured's café-featured"),
+        ("A feat, not a defeat.", "A featured, not a defeat."),
+        ("feat", "featured"),
+        ("features feat2 _feat feat_x", "features feat2 _feat feat_x"),
+        ("Feat! FEAT?", "featured! featured?"),
+        ("功能feat很好", "功能featured很好"),
+        ("feat's café-feat", "featured's café-featured"),
         ("éfeat featé", "éfeat featé"),
     ],
-)  # fmt: skip
+)
 def test_words_of_alphabetic_scripts_match_whole(text: str, expected: str) -> None:
     assert said(Lexicon([Rule("feat", "featured")]), text) == expected
 
@@ -94,12 +102,26 @@ def test_digest_sees_a_rule_behind_a_longer_one_of_another_language() -> None:
 
 
 def test_every_bad_line_is_reported_with_its_line(tmp_path: Path) -> None:
-    content = "written\treading\tlanguage\tcase\nfeat\t\n\tx\na\tb\tEnglish language\nc\td\ten\tloud\ngood\tfine\ngood\tbad\na\tb\tc\td\te\n\x00z\ty\n"
+    lines = [
+        "written\treading\tlanguage\tcase",
+        "feat\t",
+        "\tx",
+        "a\tb\tEnglish language",
+        "c\td\ten\tloud",
+        "good\tfine",
+    ]
+    lines += ["good\tbad", "a\tb\tc\td\te", "\x00z\ty"]
     with pytest.raises(InvalidInput) as caught:
-        lexicon(tmp_path, content)
+        lexicon(tmp_path, "\n".join(lines))
     assert [(problem.line, problem.field) for problem in caught.value.problems] == [
-        (2, "reading"), (3, "written"), (4, "language"), (5, "case"), (7, "written"), (8, ""), (9, "written"),
-    ]  # fmt: skip
+        (2, "reading"),
+        (3, "written"),
+        (4, "language"),
+        (5, "case"),
+        (7, "written"),
+        (8, ""),
+        (9, "written"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +138,10 @@ def test_a_missing_file_is_the_users_error(tmp_path: Path) -> None:
         Lexicon.read(tmp_path / "none.tsv")
 
 
-@given(st.lists(st.tuples(st.text("ab重庆 İ", min_size=1, max_size=4), st.text(max_size=3)), max_size=6), st.text("ab重庆 İA。", max_size=30))
+@given(
+    st.lists(st.tuples(st.text("ab重庆 İ", min_size=1, max_size=4), st.text(max_size=3)), max_size=6),
+    st.text("ab重庆 İA。", max_size=30),
+)
 @settings(max_examples=200, deadline=None)
 def test_hits_are_sorted_apart_and_lie_where_their_form_is(pairs: list[tuple[str, str]], text: str) -> None:
     found = Lexicon([Rule(written, reading) for written, reading in pairs])

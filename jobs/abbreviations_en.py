@@ -1,0 +1,111 @@
+"""Abbreviations, Roman numerals and signs in English text that stand for words."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.forms import (
+    DateOrder,
+    roman_value,
+)
+from jobs.numbers_en import cardinal, ordinal
+from jobs.rules import Rule, RuleBook, after, before
+
+_book = RuleBook()
+_rule = _book.add
+
+
+_NAMES = (
+    "Henry|Louis|Elizabeth|Charles|George|Edward|William|James|Richard|John Paul|Pius|Benedict|Philip|"
+    "Napoleon|Catherine|Peter|Nicholas|Alexander|Leo"
+)
+
+
+@_rule(rf"\b(?:{_NAMES}) (?P<s>X{{0,3}}(?:IX|IV|V?I{{1,3}}|V|X))\b", needs="[IVX]")
+def _regnal(match: re.Match[str], order: DateOrder) -> str | None:
+    value = roman_value(match["s"])
+    return f"the {ordinal(str(value))}" if value else None
+
+
+@_rule(
+    r"\b(?i:chapter|part|volume|vol\.|book|act|scene|section|phase|type|stage|level|war|appendix|bowl|class|"
+    r"episode) (?P<s>X{0,3}(?:IX|IV|V?I{1,3}|V|X))\b(?!['’])",
+    needs="[IVX]",
+)
+def _serial(match: re.Match[str], order: DateOrder) -> str | None:
+    value = roman_value(match["s"])
+    return cardinal(str(value)) if value else None
+
+
+@_rule("[①-⑳]", needs="[①-⑳]")
+def _circled(match: re.Match[str], order: DateOrder) -> str:
+    return cardinal(str(ord(match[0]) - ord("①") + 1))
+
+
+_ABBREVIATIONS = {
+    "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Prof": "Professor", "Jr": "Junior", "Sr": "Senior",
+    "vs": "versus", "etc": "et cetera", "approx": "approximately", "dept": "department", "Dept": "Department",
+    "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Inc": "Incorporated", "Ltd": "Limited",
+    "Corp": "Corporation", "Gov": "Governor", "Gen": "General", "Sgt": "Sergeant", "Capt": "Captain",
+    "Lt": "Lieutenant", "Rev": "Reverend", "Hon": "Honorable", "Mt": "Mount", "Ft": "Fort", "est": "established",
+    "vol": "volume", "Vol": "Volume", "ext": "extension", "Ext": "Extension", "apt": "apartment",
+    "Apt": "Apartment", "Fig": "Figure", "fig": "figure", "pp": "pages", "ed": "edition", "min": "minutes",
+    "hr": "hours", "tel": "telephone", "Tel": "Telephone",
+}  # fmt: skip
+_CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev"
+_LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
+
+
+@_rule(rf"\b(?P<a>{'|'.join(_ABBREVIATIONS)})\.(?P<next>\s*)", needs=r"[a-z]\.")
+def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
+    following = after(match)
+    name = match["a"]
+    if name in _CAPITAL_ONLY.split("|") and not following[:1].isupper():
+        return None
+    if name in ("ed", "min", "hr", "est") and (not following or following[:1].isupper()):
+        return None
+    ends = not following or (
+        name in ("Jr", "Sr", "etc", "Inc", "Ltd", "Corp", "Ave", "Rd", "Blvd", "dept", "Dept")
+        and following[:1].isupper()
+    )
+    return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
+
+
+@_rule(r"\b(?P<a>Dr|St)\.(?P<next>\s*)(?=(?P<word>\w?))", needs=r"(?:Dr|St)\.")
+def _doctor_or_drive(match: re.Match[str], order: DateOrder) -> str:
+    """Before a name it is a title; after one, or at an end, a street."""
+    preceding = before(match, 40).rstrip()
+    is_title = match["word"].isupper() and not re.search(r"\b[A-Z][a-z]+$", preceding)
+    words = {"Dr": ("Doctor", "Drive"), "St": ("Saint", "Street")}[match["a"]]
+    stop = (
+        "."
+        if not is_title
+        and (not match["word"] or match["word"].isupper())
+        and not re.match(r"\s*[,;:]", match.string[match.end("a") + 1 :])
+        else ""
+    )
+    return (words[0] if is_title else words[1] + stop) + match["next"]
+
+
+@_rule(r"(?<![0-9A-Za-z*#])[*#](?![0-9A-Za-z*#])", needs="[*#]")
+def _key(match: re.Match[str], order: DateOrder) -> str | None:
+    """Press * or #."""
+    around = f"{before(match, 40)} {after(match)}"
+    if not re.search(r"(?i)\b(?:press|push|hit|dial|enter|key|button)", around):
+        return None
+    return "star" if match[0] == "*" else "pound"
+
+
+@_rule(r"(?<![A-Za-z.])(?P<a>e\.g\.|i\.e\.|a\.k\.a\.|w/o(?![A-Za-z])|w/(?=\s))", needs=r"\.[gek]|w/")
+def _latin(match: re.Match[str], order: DateOrder) -> str:
+    return {"e.g.": "for example", "i.e.": "that is", "a.k.a.": "also known as", "w/o": "without", "w/": "with"}[
+        match[0]
+    ]
+
+
+@_rule(r"(?<=[A-Za-z])\+\+|(?<=\bC)#|(?<=[A-Z])\+(?![A-Za-z0-9])", needs="[+#]")
+def _plus_plus(match: re.Match[str], order: DateOrder) -> str:
+    return {"++": " plus plus", "#": " sharp", "+": " plus"}[match[0]]
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -1,0 +1,197 @@
+"""Amounts in English text: money, percent, units, powers, fractions."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.forms import (
+    CURRENCY_CODES,
+    CURRENCY_SIGNS,
+    DASH,
+    FREE,
+    NUMBER,
+    DateOrder,
+)
+from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal
+from jobs.readings_en import knows_currency, money
+from jobs.rules import Rule, RuleBook
+
+_book = RuleBook()
+_rule = _book.add
+
+MINUS = r"(?:(?<![0-9A-Za-z)%\]])[-−])"
+UNITS: dict[str, tuple[str, str]] = {
+    "km/h": ("kilometer per hour", "kilometers per hour"), "mph": ("mile per hour", "miles per hour"),
+    "m/s": ("meter per second", "meters per second"), "km": ("kilometer", "kilometers"),
+    "cm": ("centimeter", "centimeters"), "mm": ("millimeter", "millimeters"), "m": ("meter", "meters"),
+    "kg": ("kilogram", "kilograms"), "mg": ("milligram", "milligrams"), "g": ("gram", "grams"),
+    "lb": ("pound", "pounds"), "lbs": ("pound", "pounds"), "oz": ("ounce", "ounces"), "ft": ("foot", "feet"),
+    "mi": ("mile", "miles"), "yd": ("yard", "yards"), "ml": ("milliliter", "milliliters"),
+    "mL": ("milliliter", "milliliters"), "L": ("liter", "liters"), "l": ("liter", "liters"),
+    "°C": ("degree Celsius", "degrees Celsius"), "℃": ("degree Celsius", "degrees Celsius"),
+    "°F": ("degree Fahrenheit", "degrees Fahrenheit"), "℉": ("degree Fahrenheit", "degrees Fahrenheit"),
+    "°": ("degree", "degrees"), "kW": ("kilowatt", "kilowatts"), "kWh": ("kilowatt hour", "kilowatt hours"),
+    "W": ("watt", "watts"), "V": ("volt", "volts"), "mAh": ("milliamp hour", "milliamp hours"),
+    "Hz": ("hertz", "hertz"), "kHz": ("kilohertz", "kilohertz"), "MHz": ("megahertz", "megahertz"),
+    "GHz": ("gigahertz", "gigahertz"), "dB": ("decibel", "decibels"), "KB": ("kilobyte", "kilobytes"),
+    "MB": ("megabyte", "megabytes"), "GB": ("gigabyte", "gigabytes"), "TB": ("terabyte", "terabytes"),
+    "Mbps": ("megabit per second", "megabits per second"), "hrs": ("hour", "hours"), "hr": ("hour", "hours"),
+    "h": ("hour", "hours"), "min": ("minute", "minutes"), "mins": ("minute", "minutes"),
+    "sec": ("second", "seconds"), "secs": ("second", "seconds"), "s": ("second", "seconds"),
+    "ms": ("millisecond", "milliseconds"), "m²": ("square meter", "square meters"),
+    "km²": ("square kilometer", "square kilometers"), "ft²": ("square foot", "square feet"),
+    "m³": ("cubic meter", "cubic meters"), "mmHg": ("millimeter of mercury", "millimeters of mercury"),
+    "kcal": ("kilocalorie", "kilocalories"), "kPa": ("kilopascal", "kilopascals"), "px": ("pixel", "pixels"),
+    "rpm": ("R P M", "R P M"),
+}  # fmt: skip
+UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
+SCALE = "thousand|million|billion|trillion|hundred"
+
+
+def _capital(match: re.Match[str]) -> bool:
+    return match[0][:1].isupper()
+
+
+_SIGN = rf"(?:{CURRENCY_SIGNS}|\b(?:{CURRENCY_CODES})\s?)"
+_AMOUNT_SCALE = rf"(?:\s(?:{SCALE})\b|(?:bn|[KkMBT])(?![A-Za-z0-9]))"
+
+
+@_rule(
+    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<a>{NUMBER})(?:\s?{DASH}\s?(?:{_SIGN})?(?P<b>{NUMBER}))?(?P<scale>{_AMOUNT_SCALE})?(?P<adj>-(?=[a-z]))?(?P<per>/(?P<unit>[A-Za-z]+))?"
+)
+def _money(match: re.Match[str], order: DateOrder) -> str | None:
+    currency, scale = match["cur"].strip(), (match["scale"] or "").strip()
+    if not knows_currency(currency):
+        return None
+    spoken = money(currency, match["b"] or match["a"], scale)
+    if match["b"]:
+        first = decimal(match["a"]) if "." not in match["a"] else money(currency, match["a"])
+        spoken = f"{first} to {spoken}"
+    elif match["adj"]:
+        spoken = re.sub(r"s$", "", spoken) + " "
+    spoken += f" per {_per(match['unit'])}" if match["per"] else ""
+    return ("minus " if match["neg"] else "") + spoken
+
+
+def _per(unit: str) -> str:
+    short = {
+        "mo": "month",
+        "yr": "year",
+        "hr": "hour",
+        "wk": "week",
+        "pp": "person",
+        "ea": "each",
+        "day": "day",
+        "month": "month",
+    }
+    return short.get(unit) or (UNITS[unit][0] if unit in UNITS else unit)
+
+
+@_rule(rf"{FREE}(?P<a>{NUMBER})(?P<scale>\s(?:{SCALE}))?\s?(?P<cur>{CURRENCY_CODES}|[€£￥¥])(?![A-Za-z0-9])")
+def _money_after(match: re.Match[str], order: DateOrder) -> str:
+    return money(match["cur"], match["a"], (match["scale"] or "").strip())
+
+
+@_rule(rf"{FREE}(?P<a>{NUMBER})\s?(?P<c>[¢])", needs="¢")
+def _cents(match: re.Match[str], order: DateOrder) -> str:
+    return f"{decimal(match['a'])} {'cent' if match['a'] == '1' else 'cents'}"
+
+
+@_rule(
+    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?(?:{FREE}(?P<a>{NUMBER})%?\s?{DASH}{{1,2}}\s?)?(?<![0-9])(?P<b>{NUMBER}|\.[0-9]+)\s?(?P<p>[%‰])",
+    needs="[%‰]",
+)
+def _percent(match: re.Match[str], order: DateOrder) -> str:
+    name = "percent" if match["p"] == "%" else "per mille"
+    first = f"{decimal(match['a'])} to " if match["a"] else ""
+    return f"{sign_word(match['neg'])}{first}{decimal(match['b'])} {name}"
+
+
+def sign_word(sign: str | None) -> str:
+    return {"-": "minus ", "−": "minus ", "+": "plus ", "±": "plus or minus "}.get(sign or "", "")
+
+
+@_rule(r"(?<![0-9A-Za-z])(?P<ft>[0-9]{1,2})['′](?P<in>[0-9]{1,2})[\"″]", needs="['′]")
+def _height(match: re.Match[str], order: DateOrder) -> str:
+    return f"{cardinal(match['ft'])} feet {cardinal(match['in'])} {'inch' if match['in'] == '1' else 'inches'}"
+
+
+@_rule(
+    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?:{UNIT})?\s?{DASH}\s?(?P<b>{NUMBER}))?(?P<gap>[\s-]?)"
+    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])"
+)
+def _measure(match: re.Match[str], order: DateOrder) -> str | None:
+    if (
+        match["u"] == "s"
+        and not match["gap"]
+        and re.fullmatch("[12]?[0-9]{0,2}0", match["a"])
+        and len(match["a"]) in (2, 4)
+    ):
+        return None
+    one, many = UNITS[match["u"]]
+    number = f"{decimal(match['a'])} to {decimal(match['b'])}" if match["b"] else decimal(match["a"])
+    unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" else many
+    per = f" per {_per(match['per'])}" if match["per"] else ""
+    return f"{sign_word(match['neg'])}{number} {unit}{per}"
+
+
+@_rule(r"(?<![0-9A-Za-z])(?P<s>['’]?(?P<y>[12][0-9]{2}0|[2-9]0)['’]?s)(?![0-9A-Za-z])")
+def _decade(match: re.Match[str], order: DateOrder) -> str:
+    return decade(match["y"])
+
+
+_POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+@_rule(r"(?:\^(?P<n>[-−]?[0-9]{1,4})|(?P<up>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))", needs="[\\^⁰¹²³⁴⁵⁶⁷⁸⁹]")
+def _power(match: re.Match[str], order: DateOrder) -> str:
+    written = match["n"] or match["up"].translate(_POWERS)
+    if written in ("2", "3"):
+        return " squared " if written == "2" else " cubed "
+    sign = "minus " if written[0] in "-−" else ""
+    return f" to the power of {sign}{cardinal(written.lstrip('-−'))} "
+
+
+@_rule("[₀₁₂₃₄₅₆₇₈₉]+", needs="[₀-₉]")
+def _subscript(match: re.Match[str], order: DateOrder) -> str:
+    return f" {digits(match[0].translate(str.maketrans('₀₁₂₃₄₅₆₇₈₉', '0123456789')))} "
+
+
+@_rule(rf"{FREE}(?P<a>{NUMBER})[eE](?P<n>[-+]?[0-9]{{1,3}})(?![0-9A-Za-z])")
+def _scientific(match: re.Match[str], order: DateOrder) -> str:
+    sign = "minus " if match["n"].startswith("-") else ""
+    return f"{decimal(match['a'])} times ten to the power of {sign}{cardinal(match['n'].lstrip('+-'))}"
+
+
+@_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11|50/50)(?![0-9/])")
+def _idiom(match: re.Match[str], order: DateOrder) -> str:
+    return " ".join(cardinal(part) for part in match[0].split("/"))
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])",
+    needs="/",
+)
+def _fraction(match: re.Match[str], order: DateOrder) -> str:
+    return (f"{cardinal(match['w'])} and " if match["w"] else "") + _fraction_words(
+        match["a"], match["b"], bool(match["w"])
+    )
+
+
+def _fraction_words(top: str, bottom: str, after_whole: bool = False) -> str:
+    many = int(top) != 1
+    name = {"2": "halves" if many else "half", "4": "quarters" if many else "quarter"}.get(bottom)
+    if name is None:
+        name = ordinal(bottom) + ("s" if many else "")
+    return f"{'a' if after_whole and not many else cardinal(top)} {name}"
+
+
+@_rule(r"(?P<w>[0-9]+)?\s?(?P<f>[½⅓⅔¼¾⅛])", needs="[½⅓⅔¼¾⅛]")
+def _vulgar(match: re.Match[str], order: DateOrder) -> str:
+    top, bottom = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅛": (1, 8)}[match["f"]]
+    return (f"{cardinal(match['w'])} and " if match["w"] else "") + _fraction_words(
+        str(top), str(bottom), bool(match["w"])
+    )
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -1,0 +1,108 @@
+"""Codes in English text, read digit by digit: those that a word before them names, phone numbers, versions."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.forms import (
+    PHONE,
+    DateOrder,
+    parse_date,
+)
+from jobs.numbers_en import cardinal, digits
+from jobs.readings_en import code, phone
+from jobs.rules import Rule, RuleBook, after, version_rule
+
+_book = RuleBook()
+_rule = _book.add
+
+_CODE_WORDS = (
+    "PINs?|OTP|passcode|password|access code|security code|verification code|confirmation code|area code|zip "
+    "code|postal code|code"
+    "|tracking number|confirmation number|reference number|phone number|flight number|room number|order "
+    "number|account number"
+    "|card number|serial number|invoice number|ticket number|case number|member number|number plate|ID number|ID"
+)
+_PLACE_WORDS = "room|suite|apartment|apt\\.?|unit|extension|ext\\.?|flight|gate|bus|route|highway|interstate|channel"
+_NUMBERED_WORDS = (
+    "order|account|card|case|ticket|reference|confirmation|invoice|tracking|member|booking|policy|claim|serial"
+)
+_LINK = r"(?:\s+(?:is|are|was|number|no\.|ending in|ends in|ending with|of|in)|\s*[:#=]|\s)*\s*[\"'“‘(]?"
+_CODE = r"[A-Za-z]{0,3}-?[0-9](?:[0-9A-Z]|[- ](?=[0-9]{2})[0-9])*"
+_QUANTITY = (
+    r"\s?(?:digits?|minutes?|seconds?|hours?|days?|weeks?|months?|years?|times|characters?|people|percent|%|dollars|units?|items?|a\.?m|p\.?m)"
+    r"|:[0-9]|\.[0-9]|,[0-9]{3}"
+)
+
+
+@_rule(rf"\b(?i:{_CODE_WORDS}){_LINK}(?P<s>{_CODE})(?![0-9A-Za-z])")
+def _code_in_context(match: re.Match[str], order: DateOrder) -> str | None:
+    return _read_code(match, shortest=2)
+
+
+@_rule(
+    rf"\b(?i:{_PLACE_WORDS})\s?(?:(?:number|no\.|#|is|:)\s?){{0,2}}(?P<s>(?:[A-Z]{{1,2}}[ -]?)?{_CODE})(?![0-9A-Za-z])"
+)
+def _place(match: re.Match[str], order: DateOrder) -> str | None:
+    return _read_code(match, shortest=3)
+
+
+@_rule(rf"\b(?i:{_NUMBERED_WORDS})\s*(?i:(?:number|no\.|id|:|ending in|is)\s*){{1,3}}(?P<s>{_CODE})(?![0-9A-Za-z])")
+def _numbered(match: re.Match[str], order: DateOrder) -> str | None:
+    return _read_code(match, shortest=3)
+
+
+@_rule(rf"\b(?i:{_NUMBERED_WORDS})\s?(?P<s>#\s?(?P<code>{_CODE}))(?![0-9A-Za-z])", needs="#")
+def _hash_code(match: re.Match[str], order: DateOrder) -> str:
+    return f"number {code(match['code'])}"
+
+
+def _read_code(match: re.Match[str], shortest: int) -> str | None:
+    """Digit by digit, unless it is too short for a code or counts something."""
+    written = match["s"]
+    numbers = re.sub("[^0-9]", "", written)
+    short = len(numbers) < shortest and numbers == written and written[0] != "0"
+    if short or re.match(_QUANTITY, after(match)) or (not written.isdigit() and parse_date(written)):
+        return None
+    if PHONE.fullmatch(written):
+        return phone(written)
+    groups = re.split("[- ]", written)
+    separator = ", " if all(group.isdigit() for group in groups) else " "
+    return separator.join(code(group) for group in groups)
+
+
+@_rule(PHONE)
+def _phone(match: re.Match[str], order: DateOrder) -> str | None:
+    return None if parse_date(match[0], order) else phone(match[0])
+
+
+@_rule(
+    r"(?i:call|dial|phone|text|tel\.?|fax|at)(?: us)?(?: at| on)?:?\s(?P<s>[0-9]{3}-[0-9]{4}|911|999|112|411)"
+    r"(?![0-9A-Za-z-])"
+)
+def _local_phone(match: re.Match[str], order: DateOrder) -> str:
+    return phone(match["s"])
+
+
+@_rule(r"(?P<s>(?P<st>\b[A-Z]{2}) (?P<z>[0-9]{5}(?:-[0-9]{4})?))(?![0-9A-Za-z-])")
+def _zip(match: re.Match[str], order: DateOrder) -> str:
+    return f"{' '.join(match['st'])} {', '.join(digits(part) for part in match['z'].split('-'))}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.])(?P<v>[Vv]|[Vv]ersion |[Vv]er\. ?|[Rr]elease |[Pp]ython )"
+    r"(?P<n>[0-9]{1,4}(?:\.[0-9]{1,4})*)(?![0-9A-Za-z]|[.,][0-9])"
+)
+def _version(match: re.Match[str], order: DateOrder) -> str:
+    named = {"V": "V", "v": "v"}.get(match["v"], match["v"].strip())
+    return f"{named} {_dotted(match['n'])}"
+
+
+def _dotted(written: str) -> str:
+    return " point ".join(cardinal(part) for part in written.split("."))
+
+
+_book.rules.append(version_rule(_dotted))
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

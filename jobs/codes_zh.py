@@ -1,0 +1,127 @@
+"""Codes in Chinese text, read digit by digit: those that a word before or after them names, phone numbers, versions."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.forms import (
+    FREE,
+    PHONE,
+    DateOrder,
+    parse_date,
+)
+from jobs.numbers_zh import cardinal, digits
+from jobs.readings_zh import YAO, code, phone
+from jobs.rules import Rule, RuleBook, after, version_rule
+
+_book = RuleBook()
+_rule = _book.add
+
+# Words after which a string of digits is a code. Those of the first list are said with 幺, as on the telephone.
+_TELEPHONE_WORDS = (
+    "电话号码|电话|手机号码?|手机|热线|座机|分机号码?|分机|房间号码?|房间|房号|门牌号|客房|"
+    "航班号?|车次|拨打|致电|拨|按键"
+)
+_CODE_WORDS = (
+    "验证码|校验码|取件码|提货码|取货码|取餐码|取票码|兑换码|激活码|邀请码|授权码|动态码|确认码|识别码|序列号|密码|口令|密钥"
+    "|订单号码?|订单编号|订单|单号|运单号?|快递单号|流水号|会员号|卡号|账号|帐号|账户|帐户|户号|工号|学号|编号|代码|邮编"
+    "|邮政编码|身份证号码?|身份证|护照号?|尾号|车牌号?|QQ号?|微信号?|PIN码?|pin码|OTP|ID号?|合同号|工单号?|案件号|证件号码?|发票号码?"
+)
+_LINK = (
+    r"(?:号码|号|是|为|：|:|「|『|“|\"|【|[(（]|\s|后[两三四五六]位|末[两三四五六]位|前[两三四五六]位|尾数|尾号|分别|改为|改成|设为|输入"
+    r"|请按|即|就是|#){0,5}"
+)
+_CODE = r"[A-Za-z]{0,6}[-_]?[0-9](?:[0-9A-Za-z]|[-_][0-9A-Za-z])*"
+_QUANTITY = "位数?|个|次|分钟|秒|小时|天|年|月|日|元|点|人|条|份|张|笔|块|种|套|后|%|％|万|亿|名|:[0-9]|\\.[0-9]|,[0-9]"
+_MORE = rf"\s*[、和或及与/]\s*{_CODE}(?![0-9A-Za-z]|\s?(?:{_QUANTITY}))"
+
+
+@_rule(r"(?P<s>[*#])(?=\s?号?键)|(?<=[按拨])\s?(?P<t>[*#])", needs="[*#]")
+def _key(match: re.Match[str], order: DateOrder) -> str:
+    sign = match["s"] or match["t"]
+    named = after(match).lstrip().startswith("号")
+    return ("星" if sign == "*" else "井") + ("" if named else "号")
+
+
+@_rule(rf"(?<![A-Za-z])(?i:{_TELEPHONE_WORDS}|{_CODE_WORDS}){_LINK}(?P<s>(?:{_CODE})(?:{_MORE})*)(?![0-9A-Za-z])")
+def _code_in_context(match: re.Match[str], order: DateOrder) -> str | None:
+    word = re.match(f"(?i:{_TELEPHONE_WORDS})", match[0])
+    one = YAO if word else "一"
+    following = after(match)
+    if re.match(rf"\s?(?:{_QUANTITY})", following) or re.fullmatch("[0-9]", match["s"]) or _is_date(match["s"]):
+        return None
+    if word and PHONE.fullmatch(match["s"]):
+        return phone(match["s"])
+    if re.fullmatch(r"(?:\S*[A-Za-z])?[0-9]{1,2}", match["s"]) and word and word[0] in ("手机", "按键", "房间", "客房"):
+        return None
+    parts = re.split("([0-9A-Za-z_-]+)", match["s"])
+    return "".join(_code(part, one) if number % 2 else part for number, part in enumerate(parts))
+
+
+def _is_date(written: str) -> bool:
+    return not written.isdigit() and parse_date(written) is not None
+
+
+def _code(written: str, one: str) -> str:
+    """A code; its groups are kept apart, an underscore is named."""
+    groups = [code(group, one) for group in written.replace("_", "-_-").split("-") if group != "_"]
+    return ("下划线" if "_" in written else "，" if all(g.isdigit() for g in written.split("-")) else "").join(groups)
+
+
+@_rule(r"(?<![0-9A-Za-z])(?P<s>(?:[A-Z][A-Z0-9] ?|[0-9][A-Z] ?|[GDCZTKYLS])[0-9]{1,4})(?=次(?!数)|航班|次列车)")
+def _flight(match: re.Match[str], order: DateOrder) -> str:
+    written = match["s"].replace(" ", "")
+    number = re.search("[0-9]+$", written)
+    assert number is not None
+    if len(number[0]) < 3 and len(written) - len(number[0]) == 1:
+        return f"{written[0]}{cardinal(number[0])}"
+    return code(written, YAO)
+
+
+@_rule(r"(?<![0-9A-Za-z.,-])(?P<s>[A-Z]?-?[0-9]{3,5})(?=\s?(?:号?房间?(?!价)|号客房|室(?!友)|分机))")
+def _room(match: re.Match[str], order: DateOrder) -> str:
+    return code(match["s"], YAO)
+
+
+@_rule(PHONE)
+def _phone(match: re.Match[str], order: DateOrder) -> str | None:
+    return None if parse_date(match[0], order) else phone(match[0])
+
+
+@_rule(r"(?<=[0-9)）\ue000])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])")
+def _extension(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match["s"], YAO)
+
+
+@_rule(
+    r"(?:(?<=拨打)|(?<=[拨打])|(?<=致电)|(?<=呼叫)|(?<=热线)|(?<=电话))\s?(?P<s>[0-9]{3,8})(?![0-9A-Za-z.:,-])"
+    r"|(?<![0-9A-Za-z.,:-])(?P<t>110|119|120|122|12[0-9]{3}|1[01]0[0-9]{2}|95[0-9]{3})(?=\s?(?:报警|急救|热线|客服|电话|平台))"
+)
+def _hotline(match: re.Match[str], order: DateOrder) -> str | None:
+    if match["s"] and re.match(rf"\s?(?:{_QUANTITY}|折|分)", after(match)):
+        return None
+    return match[0].replace(match["s"] or match["t"], digits(match["s"] or match["t"], YAO)).strip()
+
+
+@_rule(rf"{FREE}[0-9]{{17}}[0-9Xx](?![0-9A-Za-z])")
+def _identity_card(match: re.Match[str], order: DateOrder) -> str:
+    return code(match[0])
+
+
+@_rule(
+    r"(?<![0-9A-Za-z])(?P<v>[Vv]|[Vv]er\.?|(?<=版本)|(?<=版本号)|(?<=版本[:：是为 ]))"
+    r"\s?(?P<n>[0-9]{1,4}(?:\.[0-9]{1,4})+)(?![0-9])"
+)
+def _version(match: re.Match[str], order: DateOrder) -> str:
+    spoken = _dotted(match["n"])
+    return f"{match['v']} {spoken}" if match["v"] else spoken
+
+
+def _dotted(written: str) -> str:
+    return "点".join(cardinal(part) for part in written.split("."))
+
+
+_book.rules.append(version_rule(_dotted))
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -1,0 +1,76 @@
+"""Dates, times and what is written like them (ratios, scores) in Chinese text."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.forms import (
+    CLOCK,
+    DASH,
+    DATE,
+    FREE,
+    DateOrder,
+    parse_clock,
+    parse_date,
+)
+from jobs.numbers_zh import cardinal
+from jobs.readings_zh import clock, date
+from jobs.rules import Rule, RuleBook
+
+_book = RuleBook()
+_rule = _book.add
+
+
+@_rule(rf"{FREE}(?P<y>[12][0-9]{{3}})-(?P<m>[01][0-9])-(?P<d>[0-3][0-9])T(?=[0-9]{{2}}:)")
+def _iso_day(match: re.Match[str], order: DateOrder) -> str | None:
+    found = parse_date(match[0][:-1])
+    return date(found) if found else None
+
+
+@_rule(DATE)
+def _date(match: re.Match[str], order: DateOrder) -> str | None:
+    found = parse_date(match[0], order)
+    return date(found) if found else None
+
+
+@_rule(
+    rf"(?P<a>年|月|日|号|(?<=[0-9])季度?|周[一二三四五六日]|[时点分]|[0-9])\s?(?P<s>{DASH}{{1,2}})\s?(?=[0-9]{{1,4}}(?:年|月|日|号))",
+    needs="[年月日号]",
+)
+def _date_range(match: re.Match[str], order: DateOrder) -> str | None:
+    """2024年1月1日-5日, 3月-5月. Between bare numbers (2019-2023年) see the ranges below."""
+    return None if match["a"].isdigit() else "到"
+
+
+@_rule(r"(?<=[年月日号周一二三四五六日])\s?(?P<s>[-–—~～])\s?(?=[周星][期一二三四五六日])", needs="[周星]")
+def _week_range(match: re.Match[str], order: DateOrder) -> str:
+    return "到"
+
+
+@_rule(
+    rf"(?P<ratio>(?:比分|比例|配比|比率|赔率|比值|以|大比分|宽高比|画幅|长宽比)[^0-9，。]{{0,4}})?{FREE}"
+    rf"(?<!:)(?P<s>(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}}))(?![0-9:])(?P<after>[^0-9，。]{{0,3}})"
+)
+def _ratio(match: re.Match[str], order: DateOrder) -> str | None:
+    is_time = len(match["b"]) == 2 and int(match["a"]) <= 24 and int(match["b"]) < 60 and match["b"] != "00"
+    is_time = is_time or (match["b"] == "00" and int(match["a"]) <= 24)
+    said = match["ratio"] or re.match("的?(?:战|大?比分|比例|获胜|领先|落后|取胜|胜|负|平)", match["after"])
+    known = (match["a"], match["b"]) in (("16", "10"), ("21", "10"))
+    if is_time and not said and not known:
+        return None
+    return f"{cardinal(match['a'])}比{cardinal(match['b'])}"
+
+
+@_rule(
+    rf"(?P<h>上午|下午|晚上|早上|凌晨|中午)?{FREE}(?P<s>(?P<a>{CLOCK.pattern})"
+    rf"(?:\s?{DASH}{{1,2}}\s?(?P<b>{CLOCK.pattern.replace('([0', '(?:[0').replace('([A', '(?:[A')}))?)"
+    r"(?![0-9:])"
+)
+def _clock(match: re.Match[str], order: DateOrder) -> str | None:
+    first, second = parse_clock(match["a"]), parse_clock(match["b"]) if match["b"] else None
+    if first is None or (match["b"] and second is None):
+        return None
+    return clock(first) + (f"到{clock(second)}" if second else "")
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -1,0 +1,153 @@
+"""Other numbers in English text: ordinals, years, names of models, formulas, ranges, bare codes, plain numbers."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.amounts_en import MINUS, sign_word
+from jobs.forms import (
+    DASH,
+    FREE,
+    NUMBER,
+    DateOrder,
+)
+from jobs.numbers_en import cardinal, decimal, digits, ordinal, year
+from jobs.rules import Rule, RuleBook, after, before
+
+_book = RuleBook()
+_rule = _book.add
+
+
+@_rule(rf"{FREE}(?P<n>[0-9]{{1,3}}(?:,[0-9]{{3}})*|[0-9]{{1,12}})(?:st|nd|rd|th)(?![0-9A-Za-z])")
+def _ordinal(match: re.Match[str], order: DateOrder) -> str:
+    return ordinal(match["n"])
+
+
+@_rule(r"(?<![0-9A-Za-z])(?P<l>[A-Z]{2,5}(?:/[A-Z]{1,2})?) (?P<n>[0-9]{3,6}(?:-[0-9]{2,4})?)(?![0-9A-Za-z]|[.,][0-9])")
+def _standard(match: re.Match[str], order: DateOrder) -> str | None:
+    """GB/T 7714-2015, ISO 9001, RTX 4090; IN 2024 is a shouted sentence."""
+    if "-" not in match["n"] and match["l"] in (
+        "IN",
+        "OF",
+        "TO",
+        "BY",
+        "AT",
+        "OR",
+        "AND",
+        "THE",
+        "FOR",
+        "ONLY",
+        "OVER",
+        "FROM",
+    ):
+        return None
+    return f"{match['l'].replace('/', ' ')} {', '.join(digits(group) for group in match['n'].split('-'))}"
+
+
+@_rule(rf"{FREE}(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}|[0-9]{{2}})(?![0-9A-Za-z]|[.,:%-][0-9])")
+def _years(match: re.Match[str], order: DateOrder) -> str | None:
+    if len(match["b"]) == 4 and match["b"] <= match["a"]:
+        return None
+    return f"{year(match['a'])} to {year(match['b'])}"
+
+
+@_rule(
+    r"\b(?i:in|since|from|by|until|till|before|after|during|year|years|of|early|late|mid|around|circa|spring|"
+    r"summer|autumn|fall|winter|to)[ -]"
+    r"(?P<s>(?P<y>1[1-9][0-9]{2}|20[0-9]{2}))(?![0-9A-Za-z,.]?[0-9]|['’]?s\b)(?!\s?(?:%|percent|people|[a-z]+s\b|million|thousand))"
+)
+def _year(match: re.Match[str], order: DateOrder) -> str:
+    return year(match["y"])
+
+
+@_rule(r"(?<=\()(?P<s>(?:1[1-9]|20)[0-9]{2})(?=\))|(?<=©)\s?(?P<t>(?:19|20)[0-9]{2})(?![0-9])")
+def _lone_year(match: re.Match[str], order: DateOrder) -> str:
+    return year(match[0].strip())
+
+
+@_rule(rf"{FREE}(?P<a>[0-9]{{2,5}})\s?[x×X]\s?(?P<b>[0-9]{{2,5}})(?![0-9A-Za-z.])")
+def _resolution(match: re.Match[str], order: DateOrder) -> str:
+    return f"{cardinal(match['a'])} by {cardinal(match['b'])}"
+
+
+_OPERATORS = {
+    "+": "plus", "×": "times", "*": "times", "÷": "divided by", "=": "equals", "≈": "is about", "≠": "is not",
+    "<": "is less than", ">": "is greater than", "≤": "is at most", "≥": "is at least", "±": "plus or minus",
+    "x": "times",
+}  # fmt: skip
+
+
+@_rule(rf"{FREE}(?P<a>{NUMBER})(?P<s>\s?[-−]\s?)(?={NUMBER}\s?=)", needs="=")
+def _subtraction(match: re.Match[str], order: DateOrder) -> str:
+    return " minus "
+
+
+@_rule(
+    r"(?<=[0-9A-Za-z)\ue000])\s?(?P<op>[+×*÷=<>])\s?(?=[0-9A-Za-z(.\ue000-])|\s?(?P<t>[≈≠≤≥±])\s?|(?<=[0-9])(?P<x>x)(?=[0-9])",
+    needs="[+×*÷=≈≠<>≤≥±x]",
+)
+def _operator(match: re.Match[str], order: DateOrder) -> str | None:
+    sign = match["op"] or match["t"] or match["x"]
+    sides = before(match, 1), after(match)[:1]
+    if sign == "*" and not all(side.isdigit() for side in sides):
+        return None
+    return f" {_OPERATORS[sign]} "
+
+
+@_rule(r"(?i:(?<![A-Za-z])nos?\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,9})(?![0-9A-Za-z])", needs="[oO#№]")
+def _numero(match: re.Match[str], order: DateOrder) -> str:
+    number = digits(match["n"]) if match["n"][0] == "0" or len(match["n"]) > 4 else cardinal(match["n"])
+    return f"{'Number' if match[0][0] == 'N' else 'number'} {number}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
+)
+def _model_name(match: re.Match[str], order: DateOrder) -> str:
+    """GPT-4o, COVID-19, B2B, MP3, 5G: letters as they are, up to two digits as a number, more of them one by one."""
+    adjective = re.fullmatch("([0-9]{1,6})((?:-[A-Za-z]{2,})+)", match["s"])
+    if adjective and not match["s"].isupper():
+        return cardinal(adjective[1]) + adjective[2]
+    parts = re.findall("[A-Za-z]+|[0-9]+", match["s"])
+    return " ".join(_model_part(part, number, len(parts)) for number, part in enumerate(parts))
+
+
+def _model_part(part: str, number: int, total: int) -> str:
+    if not part.isdigit():
+        return part
+    if number == 0 and total > 1 and len(part) > 2 and part.endswith("00"):
+        return cardinal(part)
+    return cardinal(part) if len(part) <= 2 and part[0] != "0" else digits(part)
+
+
+@_rule(rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])")
+def _range(match: re.Match[str], order: DateOrder) -> str | None:
+    if any(len(part) > 1 and part[0] == "0" and "." not in part for part in (match["a"], match["b"])):
+        return None
+    return f"{'minus ' if match['neg'] else ''}{decimal(match['a'])} to {decimal(match['b'])}"
+
+
+@_rule(r"(?<![0-9A-Za-z])[0-9]{2,}(?:-[0-9]{2,})+(?![0-9A-Za-z])")
+def _grouped_code(match: re.Match[str], order: DateOrder) -> str:
+    return ", ".join(digits(group) for group in match[0].split("-"))
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z.:]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z]|[.,][0-9])"
+)
+def _bare_code(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match[0])
+
+
+@_rule(
+    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?(?P<a>{FREE}{NUMBER}|(?<![0-9A-Za-z.])\.[0-9]+)(?P<plus>\+?)(?P<adj>-(?=[A-Za-z]))?"
+)
+def _plain_number(match: re.Match[str], order: DateOrder) -> str:
+    tail = " plus" if match["plus"] else "-" if match["adj"] else ""
+    return f"{sign_word(match['neg'])}{decimal(match['a'])}{tail}"
+
+
+# Regnal and serial numbers: only after words and names that take them, never a lone I.
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -1,0 +1,170 @@
+"""Other numbers in Chinese text: years, names of models, scores, ranges, bare codes, ordinals.
+
+What is left after them (plain numbers, 年月日) goes to wetext."""
+
+from __future__ import annotations
+
+import re
+
+from jobs.amounts_zh import MEASURE, MINUS, SCALE
+from jobs.forms import (
+    DASH,
+    FREE,
+    NUMBER,
+    DateOrder,
+    roman_value,
+)
+from jobs.language import HAN
+from jobs.numbers_zh import cardinal, decimal, digits
+from jobs.rules import Rule, RuleBook, after, before
+
+_book = RuleBook()
+_rule = _book.add
+
+
+@_rule(
+    r"(?<=公元前)(?P<a>[0-9]{1,4})(?=年)|(?<=公元)(?P<b>[0-9]{1,4})(?=年)|(?<![0-9])(?P<c>[0-9]0|[0-9]5)(?=后(?!来|面|[0-9]|天|年|背|门|方|续|期|勤|台|果|悔|代))"
+)
+def _era(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match[0])
+
+
+@_rule(rf"{FREE}(?P<s>(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}))(?![0-9A-Za-z.,]|{DASH})")
+def _years(match: re.Match[str], order: DateOrder) -> str | None:
+    preceding = before(match, 8)
+    if re.search(r"[A-Z]{1,4}(?:/[A-Z])?\s?$", preceding) or int(match["a"]) > int(match["b"]):
+        return None
+    following = after(match, 1)
+    if following and following in MEASURE and following != "年":
+        return None
+    return f"{digits(match['a'])}到{digits(match['b'])}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z])(?P<s>(?P<y>(?:19|20)[0-9]{2}))(?=\s?(?:年|届|级(?!别)|财年|赛季|款|版|春夏|秋冬|学年|世界杯|奥运会|全国))"
+)
+def _year(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match["y"])
+
+
+@_rule(
+    r"(?<![0-9A-Za-z])(?P<s>(?P<l>[A-Z]{1,5}(?:/[A-Z]{1,2})?)\s(?P<n>[0-9]{3,6}(?:\.[0-9]+)?(?:-[0-9]{2,4})?))(?![0-9A-Za-z])"
+)
+def _standard(match: re.Match[str], order: DateOrder) -> str | None:
+    """GB/T 7714-2015, ISO 9001, RTX 4090."""
+    spoken = "，".join("点".join(digits(part) for part in group.split(".")) for group in match["n"].split("-"))
+    return f"{match['l'].replace('/', ' ')} {spoken}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
+)
+def _model_name(match: re.Match[str], order: DateOrder) -> str | None:
+    """GPT-4o, COVID-19, B2B, MP3, iPhone15, A380: letters as they are, up to two digits as a number, more "
+    "one by one."""
+    written = match["s"]
+    if re.fullmatch(r"[A-Z]2[A-Z]", written):
+        return f"{written[0]} to {written[2]}"
+    parts = re.findall("[A-Za-z]+|[0-9]+", written)
+    leading = parts[0].isdigit() and len(parts) == 2 and len(parts[0]) > 2
+    said = [_model_part(part) if not leading else decimal(part) if part.isdigit() else part for part in parts]
+    return "".join(said)
+
+
+def _model_part(part: str) -> str:
+    if not part.isdigit():
+        return part
+    return cardinal(part) if len(part) <= 2 and part[0] != "0" else digits(part)
+
+
+@_rule(
+    rf"(?<![0-9A-Za-z.])(?P<sc>(?:比分|大比分|以|总分)[^0-9，。]{{0,4}})?(?P<s>(?P<a>[0-9]{{1,3}}){DASH}(?P<b>[0-9]{{1,3}}))(?![0-9A-Za-z.,:-])(?P<after>[^0-9，。]{{0,3}})"
+)
+def _score(match: re.Match[str], order: DateOrder) -> str | None:
+    if not match["sc"] and not re.match("的?(?:战|大?比分|获胜|领先|落后|取胜|战胜|击败|力克)", match["after"]):
+        return None
+    return f"{cardinal(match['a'])}比{cardinal(match['b'])}"
+
+
+@_rule(
+    rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?=(?P<after>\s?[{HAN}]?))"
+)
+def _range(match: re.Match[str], order: DateOrder) -> str | None:
+    if any(len(part) > 1 and part[0] == "0" and "." not in part for part in (match["a"], match["b"])):
+        return None
+    liang = match["after"].strip() in MEASURE and bool(match["after"].strip())
+    if re.match("[月日号点期级]", match["after"].strip()):
+        liang = False
+    ordinal = before(match, 1) == "第"
+    first, second = (decimal(part, liang=liang and not ordinal) for part in (match["a"], match["b"]))
+    return f"{'负' if match['neg'] else ''}{first}{match['sa'] or ''}到{second}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z.:]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z.,元人个万亿次吨件块])"
+)
+def _bare_code(match: re.Match[str], order: DateOrder) -> str | None:
+    """Leading zeros, and strings too long for a quantity, are codes."""
+    if re.match("[月日点分秒号时]", after(match)) and len(match[0]) == 2:
+        return cardinal(match[0])
+    return digits(match[0])
+
+
+@_rule(r"(?<![0-9A-Za-z])(?P<a>[0-9]{3,}(?:-[0-9]{2,}){1,})(?![0-9A-Za-z])")
+def _grouped_code(match: re.Match[str], order: DateOrder) -> str:
+    return "，".join(digits(group) for group in match[0].split("-"))
+
+
+@_rule(r"(?<=第)\s?(?P<s>[0-9]{1,15})(?![0-9.,])")
+def _ordinal(match: re.Match[str], order: DateOrder) -> str:
+    return cardinal(match["s"])
+
+
+@_rule(
+    r"(?:(?<![0-9A-Za-z])|(?<=第))(?P<s>X{0,3}(?:IX|IV|V?I{1,3}|V|X))(?=期|级|世|型|章|卷|部|类|度|册|篇|代)|(?<=第)(?P<t>[IVX]{1,6})",
+    needs="[IVX]",
+)
+def _roman(match: re.Match[str], order: DateOrder) -> str | None:
+    written = match["s"] or match["t"]
+    value = roman_value(written)
+    return cardinal(str(value)) if value else None
+
+
+@_rule(r"[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]", needs="[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]")
+def _circled(match: re.Match[str], order: DateOrder) -> str:
+    for first in "①❶➀㈠⑴":
+        offset = ord(match[0]) - ord(first)
+        if 0 <= offset < (20 if first == "①" else 10):
+            return cardinal(str(offset + 1))
+    return match[0]
+
+
+@_rule("[½⅓⅔¼¾⅛]", needs="[½⅓⅔¼¾⅛]")
+def _vulgar(match: re.Match[str], order: DateOrder) -> str:
+    spoken = {"½": "二分之一", "⅓": "三分之一", "⅔": "三分之二", "¼": "四分之一", "¾": "四分之三", "⅛": "八分之一"}[
+        match[0]
+    ]
+    return ("又" if before(match, 1).isdigit() else "") + spoken
+
+
+@_rule(r"(?i:(?<![A-Za-z])(?:No|Nos)\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,6})(?![0-9])", needs="[oO#№]")
+def _numero(match: re.Match[str], order: DateOrder) -> str | None:
+    if match[0].startswith("#"):
+        return f"{cardinal(match['n'])}号"
+    return f"第{cardinal(match['n'])}"
+
+
+@_rule(rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<plus>\+?)(?![0-9A-Za-z])")
+def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
+    """What wetext reads wrongly: separators, signs, 2次, 2点, numbers it takes for telephone numbers."""
+    written, following = match["a"], after(match)
+    telephone = re.fullmatch("1[012][0-9]|1[0-2][0-9]{3}|9[56][0-9]{3}|400[0-9]*", written) is not None
+    two = written == "2" and re.match(r"次|点(?!\d)|倍|题", following) is not None
+    unit = written == "2" and following.startswith("单元")
+    if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two or unit):
+        return None
+    liang = not unit and following[:1] != "" and (following[0] in MEASURE or two)
+    return ("负" if match["neg"] else "") + decimal(written, liang=liang) + ("加" if match["plus"] else "")
+
+
+RULES: tuple[Rule, ...] = tuple(_book.rules)
