@@ -48,7 +48,7 @@ def finish(
 
     `lead_ms` stands before the first part, beside the profile's head; `pause_ms` replaces the profile's pause between
     sentences. Raises OSError (disk), EnvironmentFault (ffmpeg missing), ValueError (no parts, a take that
-    holds no audio), RuntimeError (the file does not read back).
+    is not what its record says, or no audio), RuntimeError (the file does not read back).
     """
     from jobs.join import joined, lay_out
 
@@ -113,7 +113,7 @@ def _rounds(
         peak = after.true_peak_dbtp()
         tried.append((setting, None if level is None else level_db(after, profile, speech_s)))
         if len(tried) < ROUNDS:
-            setting = next_setting(tried, peak, limited_db, profile)
+            setting = next_setting(tried, peak, profile)
         elif len(tried) < 2 * ROUNDS:
             setting = lowered(setting, peak, profile)
         elif is_above(peak, profile):

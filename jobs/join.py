@@ -85,7 +85,10 @@ def lay_out(parts: Sequence[Part], lead_ms: int, pause_ms: int | None, profile: 
     pieces: list[Piece] = []
     due_ms: float = lead_ms + profile.head_ms
     for number, part in enumerate(parts):
-        edges = find_edges(_opened(part.path), part.sample_rate_hz)
+        take = _opened(part.path)
+        if len(take) != part.samples:
+            raise ValueError(f"a take holds {len(take)} samples where its record says {part.samples}: make it again")
+        edges = find_edges(take, part.sample_rate_hz)
         ms = 1000 / part.sample_rate_hz
         silence_ms = max(0.0, due_ms - (edges.speech_start - edges.start) * ms)
         samples = round((edges.stop - edges.start) * rate_hz / part.sample_rate_hz)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ PEAK_MARGIN_DB = {"wav": 0.1, "raw": 0.1, "flac": 0.1, "mp3": 0.25, "ogg": 0.5, 
 G711_MARGIN_DB = 0.25
 """How far under the ceiling the limiter works: other true-peak meters differ a little, lossy codecs overshoot."""
 QUIETEST_DB = -70.0
-DEEPEST_LIMIT_DB = 12.0
-"""Past this the limiter is heard: no more gain is added to reach the level."""
+HEARD_LIMIT_DB = 10.0
+"""A limiter that takes more than this may be heard: worth a remark."""
 
 
 def level_db(meter: Meter, profile: Profile, speech_s: float) -> float | None:
@@ -51,15 +51,15 @@ def first_setting(level: float | None, profile: Profile) -> Setting:
 
 
 def next_setting(
-    tried: list[tuple[Setting, float | None]], peak_dbtp: float | None, limited_db: float, profile: Profile
+    tried: list[tuple[Setting, float | None]], peak_dbtp: float | None, profile: Profile
 ) -> Setting | None:
     """What to change after the rounds so far (setting, level reached), or None if the last file is right."""
     setting, level = tried[-1]
     over = 0.0 if peak_dbtp is None else peak_dbtp - profile.ceiling_dbtp
     error = 0.0 if level is None or profile.target_db is None else profile.target_db - level
     limit = setting.limit_dbtp - (over + 0.05 if over > 0 else 0.0)
-    if abs(error) <= LEVEL_TOLERANCE_DB or (error > 0 and (setting.held or limited_db > DEEPEST_LIMIT_DB)):
-        return _held(setting.gain_db, limit, profile) if over > 0 else None
+    if abs(error) <= LEVEL_TOLERANCE_DB or (error > 0 and setting.held):
+        return replace(setting, limit_dbtp=limit) if over > 0 else None
     return _held(setting.gain_db + error / _slope(tried), limit, profile)
 
 
@@ -107,7 +107,7 @@ def remarks(
         notes.append(f"gain held at {profile.max_gain_db:+.0f} dB")
     if level is not None and profile.target_db is not None and abs(level - profile.target_db) > 0.3:
         notes.append(f"level is {level:.1f} dB, the profile asks for {profile.target_db:.1f}")
-    if limited_db > 10:
+    if limited_db > HEARD_LIMIT_DB:
         notes.append(f"the limiter took up to {limited_db:.1f} dB off the peaks")
     if profile.loudness == "lufs" and layout.pieces and layout.speech_s < SHORT_SPEECH_S:
         notes.append("less than 400 ms of speech: loudness taken over the speech alone, ungated")

@@ -129,6 +129,13 @@ def test_what_is_no_audio_is_refused(value: float) -> None:
         find_edges(take, RATE_HZ)
 
 
+def test_a_torn_take_is_refused(tmp_path: Path) -> None:
+    whole = part(tmp_path, tone(0.3), Gap("end"))
+    with pytest.raises(ValueError, match="7199 samples where its record says 7200"):
+        Path(whole.path).write_bytes(Path(whole.path).read_bytes()[:-4])
+        lay_out([whole], 0, None, PROFILE)
+
+
 def test_joins_do_not_click(tmp_path: Path) -> None:
     """Takes that start and stop in full swing: no high-frequency energy arises where they meet silence."""
     take = tone(0.5, 300)[37:]
