@@ -64,7 +64,44 @@ TONE = EngineFacts(
     factory="cosyvoice.tone:load",
 )
 
-ENGINES: dict[str, EngineFacts] = {facts.name: facts for facts in (KOKORO, TONE)}
+# Tokens that both generations know and that change how the text around them is spoken (added_tokens.py has the list
+# with their ids). What stands in `<|…|>` steers the model itself and is refused in a text.
+_CONTROLS = frozenset(
+    {"[breath]", "[quick_breath]", "[sigh]", "[laughter]", "<laughter>", "</laughter>", "[cough]", "[noise]"}
+    | {"[clucking]", "[hissing]", "[lipsmack]", "[vocalized-noise]", "[accent]", "[mn]", "<strong>", "</strong>"}
+)
+
+COSYVOICE2 = EngineFacts(
+    name="cosyvoice2",
+    title="CosyVoice 2 (0.5B)",
+    sample_rate_hz=24_000,
+    clones=True,
+    instructs=True,
+    languages=frozenset({"zh", "en", "ja", "ko", "yue"}),
+    tags=_CONTROLS,
+    # The reference cuts at 60 to 80 text tokens; every Han character is one.
+    max_cjk_chars=70,
+    max_words=45,
+    needs_model=True,
+    factory="cosyvoice.pipeline:load",
+)
+
+COSYVOICE3 = EngineFacts(
+    name="cosyvoice3",
+    title="CosyVoice 3 (Fun-CosyVoice3-0.5B)",
+    sample_rate_hz=24_000,
+    clones=True,
+    instructs=True,
+    languages=frozenset({"zh", "en", "ja", "ko", "yue", "de", "es", "fr", "it", "ru"}),
+    # Besides the controls it takes phonemes in place of text: [j][ǐ], [HH][AH0].
+    tags=_CONTROLS | {"[phonemes]"},
+    max_cjk_chars=70,
+    max_words=45,
+    needs_model=True,
+    factory="cosyvoice.pipeline:load",
+)
+
+ENGINES: dict[str, EngineFacts] = {facts.name: facts for facts in (KOKORO, COSYVOICE2, COSYVOICE3, TONE)}
 
 
 def load(facts: EngineFacts, *, model_folder: str | None, device: str, precision: str, threads: int) -> Engine:

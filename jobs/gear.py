@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosyvoice.catalog import ENGINES, KOKORO, EngineFacts
+from cosyvoice.engine import ModelMissing
+from cosyvoice.model_folder import find_files
 from jobs.casting import Casting, model_revision
 from jobs.errors import EnvironmentFault, UserError
 from jobs.finish import FINISH_VERSION
@@ -108,19 +110,26 @@ def gather(settings: Settings, folder: Path) -> Gear:
 
 def choose_engine(settings: Settings) -> tuple[EngineFacts, list[str]]:
     """The engine that this run uses, with a warning where it was chosen for want of a better one."""
-    if settings.engine == "auto":
+    if ":" in settings.engine:
+        return _plugin(settings.engine), []
+    if settings.engine == "auto" and settings.model is None:
         return KOKORO, [
             "no CosyVoice model is configured: the embedded voice (Kokoro) speaks, it cannot clone a voice or follow "
             "an instruction; give --model FOLDER for CosyVoice"
         ]
-    if ":" in settings.engine:
-        return _plugin(settings.engine), []
-    if settings.engine not in ENGINES:
+    if settings.engine != "auto" and settings.engine not in ENGINES:
         raise UserError(f"--engine: no engine is called {settings.engine!r}{_near(settings.engine, ENGINES)}")
-    facts = ENGINES[settings.engine]
-    if facts.needs_model and settings.model is None:
-        raise EnvironmentFault(f"the engine {facts.name!r} needs a model folder; give --model FOLDER")
-    return facts, []
+    if settings.engine != "auto" and not ENGINES[settings.engine].needs_model:
+        return ENGINES[settings.engine], []
+    if settings.model is None:
+        raise EnvironmentFault(f"the engine {settings.engine!r} needs a model folder; give --model FOLDER")
+    try:
+        found = ENGINES[f"cosyvoice{find_files(settings.model).generation}"]
+    except ModelMissing as error:
+        raise EnvironmentFault(str(error)) from error
+    if settings.engine not in ("auto", found.name):
+        raise EnvironmentFault(f"{settings.model} is a model of {found.name}; use --engine {found.name} or auto")
+    return found, []
 
 
 def _plugin(reference: str) -> EngineFacts:

@@ -1,0 +1,289 @@
+"""The CosyVoice engines: text ids → speech ids → mel → waveform, many utterances at once on one device.
+
+The language model runs as long as it has work and room; what it has ended waits until a flow batch is full or nothing
+else is in flight, so on one device the stages take turns and none starves.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cosyvoice.batches import buckets
+from cosyvoice.config import ModelConfig
+from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance
+from cosyvoice.flow import Flow, FlowRequest, change_speed
+from cosyvoice.guards import sample_flags, token_flags
+from cosyvoice.lm_request import LmRequest, LmResult
+from cosyvoice.model_folder import ModelFiles, find_files
+from cosyvoice.precision import Precision, choose_precision
+from cosyvoice.read_config import read_config
+from cosyvoice.sampling import SILENT_IDS, drop_long_silences
+from cosyvoice.script import lm_request
+from cosyvoice.speech_lm import SpeechLm
+from cosyvoice.tokenizer import TextTokenizer
+from cosyvoice.vocoder import Vocoder
+from cosyvoice.voice import BadReference, VoicePrompt, VoiceReader
+from cosyvoice.weights import read_checkpoint
+
+log = logging.getLogger(__name__)
+
+EMPTY = np.zeros(0, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a device is given to hold at once."""
+
+    slots: int
+    """Utterances in the language model."""
+    lm_tokens: int
+    """Positions of its cache."""
+    flow_frames: int
+    """Padded mel frames of one flow batch, reference included."""
+
+
+ROOM = {"cpu": Room(32, 32_768, 2_000), "accelerator": Room(128, 196_608, 32_000)}
+
+
+@dataclass(slots=True)
+class StageTimes:
+    """Seconds spent in each stage since the engine was loaded, and what came out: `--profile-engine` prints it."""
+
+    reference_s: float = 0.0
+    lm_s: float = 0.0
+    flow_s: float = 0.0
+    vocoder_s: float = 0.0
+    speech_ids: int = 0
+    audio_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """An utterance with its voice as the networks need it."""
+
+    utterance: Utterance
+    prompt: VoicePrompt
+
+
+@dataclass(slots=True)
+class _Ready:
+    """An utterance whose speech ids are there."""
+
+    cast: _Cast
+    ids: tuple[int, ...]
+    flags: tuple[str, ...] = field(default=())
+
+
+class Pipeline:
+    """One loaded model on one device; satisfies `Engine`."""
+
+    def __init__(
+        self,
+        *,
+        config: ModelConfig,
+        tokenizer: TextTokenizer,
+        lm: SpeechLm,
+        flow: Flow,
+        vocoder: Vocoder,
+        voices: VoiceReader,
+        precision: Precision,
+        room: Room,
+        device: torch.device,
+    ) -> None:
+        self._config, self._tokenizer = config, tokenizer
+        self._lm, self._flow, self._vocoder, self._voices = lm, flow, vocoder, voices
+        self._precision, self._room, self._device = precision, room, device
+        self._casts: dict[str, _Cast] = {}
+        self._refused: list[Speech] = []
+        self._flow_frames = room.flow_frames
+        self.times = StageTimes()
+        self.appetite = room.slots + room.slots // 2
+        self._notes: list[str] = [] if precision.fallback is None else [precision.fallback]
+
+    @property
+    def sample_rate_hz(self) -> int:
+        return self._config.sample_rate_hz
+
+    @property
+    def description(self) -> dict[str, str]:
+        told = {
+            "model": f"CosyVoice {self._config.generation}",
+            "device": str(self._device),
+            "precision": f"{self._precision.name} (language model/flow/vocoder)",
+            "torch": torch.__version__,
+            "threads": str(torch.get_num_threads()),
+        }
+        return told | ({"notes": "; ".join(self._notes)} if self._notes else {})
+
+    def speak(self, utterances: Iterable[Utterance | None]) -> Iterator[Speech]:
+        """See `Engine.speak`."""
+        ready: list[_Ready] = []
+        results = self._lm.generate(self._requests(iter(utterances)))
+        while True:
+            start = perf_counter()
+            try:
+                result = next(results, _END)
+            except torch.OutOfMemoryError as error:
+                raise DeviceFault(f"out of memory in the language model: {error}") from error
+            self.times.lm_s += perf_counter() - start
+            yield from self._take_refused()
+            if isinstance(result, LmResult):
+                ready += self._judge(result)
+                yield from self._take_refused()
+            if ready and (result is _END or self._lm.live == 0 or self._frames(ready) >= self._flow_frames):
+                yield from self._sound(ready)
+                ready = []
+            if result is _END:
+                return
+
+    # -- from utterance to speech ids ------------------------------------------------------------------------------
+
+    def _requests(self, utterances: Iterator[Utterance | None]) -> Iterator[LmRequest | None]:
+        for utterance in utterances:
+            if utterance is None:
+                yield None
+                continue
+            start = perf_counter()
+            try:
+                prompt = self._prompt(utterance)
+            except BadReference as error:
+                self._refuse(utterance.id, str(error))
+                yield None
+                continue
+            finally:
+                self.times.reference_s += perf_counter() - start
+            self._casts[utterance.id] = _Cast(utterance, prompt)
+            yield lm_request(utterance, prompt, self._tokenizer, self._config.generation)
+
+    def _prompt(self, utterance: Utterance) -> VoicePrompt:
+        voice = utterance.voice
+        if voice.audio is not None:
+            return self._voices.read(Path(voice.audio))
+        if voice.speaker is not None:
+            return self._voices.stored(voice.speaker)
+        raise BadReference(f"the voice {voice.name!r} has neither reference audio nor a stored speaker")
+
+    def _refuse(self, utterance_id: str, reason: str) -> None:
+        self._refused.append(Speech(utterance_id, EMPTY, self.sample_rate_hz, error=reason))
+
+    def _take_refused(self) -> list[Speech]:
+        taken, self._refused = self._refused, []
+        return taken
+
+    def _judge(self, result: LmResult) -> list[_Ready]:
+        """Speech ids of one utterance, flagged; none if there is nothing to hear."""
+        cast = self._casts.pop(result.id)
+        if result.fault is not None:
+            self._refuse(result.id, f"the language model gave up: {result.fault}")
+            return []
+        self.times.speech_ids += len(result.tokens)
+        flags = token_flags(result.tokens, cast.prompt.speech_ids, SILENT_IDS)
+        ids = result.tokens
+        if self._config.generation == 3:
+            ids = tuple(drop_long_silences(ids))
+        if not ids:
+            self._refuse(result.id, "the language model ended before it had spoken")
+            return []
+        return [_Ready(cast, ids, flags if result.ended else (*flags, "runaway"))]
+
+    # -- from speech ids to samples --------------------------------------------------------------------------------
+
+    def _frames(self, ready: list[_Ready]) -> int:
+        per_id = self._config.flow.frames_per_token
+        return sum(per_id * (len(entry.ids) + len(entry.cast.prompt.speech_ids)) for entry in ready)
+
+    def _sound(self, ready: list[_Ready]) -> Iterator[Speech]:
+        """Flow and vocoder for all of them, in batches that fit; a batch too large for the memory is halved."""
+        queue = list(ready)
+        while queue:
+            lengths = [self._frames([entry]) for entry in queue]
+            group = buckets(lengths, self._flow_frames)[0]
+            batch = [queue[index] for index in group]
+            try:
+                speeches = self._sound_batch(batch)
+            except torch.OutOfMemoryError as error:
+                if len(batch) == 1:
+                    raise DeviceFault(
+                        f"out of memory for one utterance of {lengths[group[0]]} frames: {error}"
+                    ) from error
+                self._flow_frames = max(1, self._flow_frames // 2)
+                self._notes.append(f"out of memory: flow batches are limited to {self._flow_frames} frames")
+                log.warning("%s", self._notes[-1])
+                continue
+            yield from speeches
+            queue = [entry for index, entry in enumerate(queue) if index not in set(group)]
+
+    def _sound_batch(self, batch: list[_Ready]) -> list[Speech]:
+        start = perf_counter()
+        mels = self._flow.mel([self._flow_request(entry) for entry in batch])
+        mels = [change_speed(mel, entry.cast.utterance.speed) for mel, entry in zip(mels, batch, strict=True)]
+        between = perf_counter()
+        seeds = [entry.cast.utterance.seed for entry in batch]
+        waves = [wave.cpu() for wave in self._vocoder.waveform(mels, seeds)]
+        self.times.flow_s += between - start
+        self.times.vocoder_s += perf_counter() - between
+        return [self._speech(entry, wave) for entry, wave in zip(batch, waves, strict=True)]
+
+    def _flow_request(self, entry: _Ready) -> FlowRequest:
+        prompt = entry.cast.prompt
+        return FlowRequest(
+            tokens=torch.tensor(entry.ids, dtype=torch.int64),
+            prompt_tokens=torch.tensor(prompt.speech_ids, dtype=torch.int64),
+            prompt_mel=prompt.mel,
+            embedding=prompt.embedding,
+        )
+
+    def _speech(self, entry: _Ready, wave: Tensor) -> Speech:
+        samples = wave.numpy().astype(np.float32, copy=False)
+        self.times.audio_s += samples.size / self.sample_rate_hz
+        flags = (*entry.flags, *sample_flags(samples, self.sample_rate_hz))
+        return Speech(entry.cast.utterance.id, samples, self.sample_rate_hz, flags=flags)
+
+
+_END = object()
+
+
+def load(*, model_folder: str | None, device: str, precision: str, threads: int) -> Pipeline:
+    """Load a model folder on a device. Raises ModelMissing or EngineError with what to do."""
+    if model_folder is None:
+        raise EngineError("a CosyVoice engine needs a model folder: give --model FOLDER")
+    torch.set_num_threads(threads)
+    place = torch.device(device)
+    files = find_files(Path(model_folder))
+    config = read_config(files)
+    formats = choose_precision(place, precision)
+    room = ROOM["cpu" if place.type == "cpu" else "accelerator"]
+    return Pipeline(
+        config=config,
+        tokenizer=TextTokenizer(files.text_folder, config.generation),
+        lm=SpeechLm(
+            config.lm,
+            read_checkpoint(files.llm),
+            precision=formats,
+            device=place,
+            slots=room.slots,
+            token_budget=room.lm_tokens,
+            name="llm.pt",
+        ),
+        flow=Flow.build(config.flow, read_checkpoint(files.flow), place, formats.flow),
+        vocoder=Vocoder.build(config.vocoder, read_checkpoint(files.hift), place),
+        voices=VoiceReader(files, config, cache_folder=voice_cache(files), threads=threads),
+        precision=formats,
+        room=room,
+        device=place,
+    )
+
+
+def voice_cache(files: ModelFiles) -> Path:
+    """Where features of reference audio are kept for all runs and workers of this user."""
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("cosyvoice-batch")) / "voices" / f"cosyvoice{files.generation}"
