@@ -19,6 +19,7 @@ from cosyvoice.lm_network import lm_tensor_shapes
 from cosyvoice.lm_request import LmRequest, LmResult, greedy, length_limits
 from cosyvoice.model_folder import Generation
 from cosyvoice.precision import choose_precision
+from cosyvoice.sampling import draw, hold_back_stops, uniform_stream
 from cosyvoice.speech_lm import SpeechLm
 from cosyvoice.weights import read_checkpoint
 
@@ -155,6 +156,26 @@ def test_prompts_prefilled_together_give_the_same_ids() -> None:
     assert run(grouped, wanted) == run(load_lm(DATA, config, slots=8), wanted)
 
 
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_sampled_ids_follow_scores_history_and_stream_step_by_step(generation: Generation) -> None:
+    """The batch loop against the same steps written out for one utterance."""
+    config = replace(read_small_config(DATA, generation), max_token_text_ratio=9.0)
+    lm = load_lm(DATA, config)
+    for request in requests(config, 4):
+        result = run(lm, [request])[request.id]
+        _, scores = lm.network.score(request, [*result.tokens, 0])
+        stream = uniform_stream(request.seed, result.steps)
+        minimum, _ = length_limits(len(request.text_ids), config)
+        for step in range(result.steps):
+            logits = hold_back_stops(scores[step : step + 1], config.speech_vocabulary, torch.tensor([step < minimum]))
+            history = ([-1] * 10 + list(result.tokens[:step]))[-10:]
+            drawn = int(draw(logits, torch.tensor([history]), stream[step : step + 1], config.sampling))
+            if step < len(result.tokens):
+                assert drawn == result.tokens[step]
+            else:
+                assert drawn >= config.speech_vocabulary and result.ended
+
+
 def test_the_seed_alone_decides_between_equal_prompts() -> None:
     config = read_small_config(DATA, 3)
     lm = load_lm(DATA, config, slots=4)
@@ -235,6 +256,17 @@ def test_scores_that_are_not_finite_end_one_utterance_only() -> None:
     assert {name: found[name] for name in expected} == expected
     # The slot that held it serves others without a trace.
     assert run(lm, clean) == expected
+
+
+def test_idle_rows_stand_still_however_long_the_others_run() -> None:
+    config = replace(greedy(read_small_config(DATA, 2)), max_token_text_ratio=10.0)
+    lm = load_lm(DATA, config, slots=4, token_budget=4 * 512)
+    steps = 0
+    # One at a time, so three rows of the padded batch are idle for longer than the cache has columns.
+    while steps < 600:
+        for request in requests(config, 8):
+            steps += run(lm, [request])[request.id].steps
+    assert lm._cache.capacity == 512
 
 
 def test_what_is_in_flight_can_be_dropped() -> None:
