@@ -8,6 +8,7 @@ from jobs.forms import (
     DateOrder,
     roman_value,
 )
+from jobs.measure import word_set
 from jobs.numbers_en import cardinal, ordinal
 from jobs.rules import Rule, RuleBook, after, before
 
@@ -50,8 +51,11 @@ _ABBREVIATIONS = {
     "Lt": "Lieutenant", "Rev": "Reverend", "Hon": "Honorable", "Mt": "Mount", "Ft": "Fort", "est": "established",
     "vol": "volume", "Vol": "Volume", "ext": "extension", "Ext": "Extension", "apt": "apartment",
     "Apt": "Apartment", "Fig": "Figure", "fig": "figure", "pp": "pages", "ed": "edition", "min": "minutes",
-    "hr": "hours", "tel": "telephone", "Tel": "Telephone",
+    "hr": "hours", "tel": "telephone", "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday",
+    "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
 }  # fmt: skip
+_ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
+_SENTENCE_START = re.compile(r"(?:The|He|She|It|They|We|I|In|On|At|But|And|This|That|There|An?|His|Her|You|Please)\b")
 _CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev"
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
@@ -64,10 +68,7 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     if name in ("ed", "min", "hr", "est") and (not following or following[:1].isupper()):
         return None
-    ends = not following or (
-        name in ("Jr", "Sr", "etc", "Inc", "Ltd", "Corp", "Ave", "Rd", "Blvd", "dept", "Dept")
-        and following[:1].isupper()
-    )
+    ends = not following or (name in _ENDING and _SENTENCE_START.match(following))
     return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
 
 

@@ -117,8 +117,24 @@ def _height(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
+    r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])"
+    rf"(?:\s(?P<u>{UNIT})(?![A-Za-z0-9]))?",
+    needs="/",
+)
+def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
+    if match[0] in ("24/7", "9/11", "50/50"):
+        return None
+    spoken = _fraction_words(match["a"], match["b"], bool(match["w"]))
+    if match["w"]:
+        return f"{cardinal(match['w'])} and {spoken}" + (f" {UNITS[match['u']][1]}" if match["u"] else "")
+    return spoken + (
+        f" of {'an' if UNITS[match['u']][0][0] in 'aeiou' else 'a'} {UNITS[match['u']][0]}" if match["u"] else ""
+    )
+
+
+@_rule(
     rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?:{UNIT})?\s?{DASH}\s?(?P<b>{NUMBER}))?(?P<gap>[\s-]?)"
-    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])"
+    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]))?"
 )
 def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     if (
@@ -166,16 +182,6 @@ def _scientific(match: re.Match[str], order: DateOrder) -> str:
 @_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11|50/50)(?![0-9/])")
 def _idiom(match: re.Match[str], order: DateOrder) -> str:
     return " ".join(cardinal(part) for part in match[0].split("/"))
-
-
-@_rule(
-    r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])",
-    needs="/",
-)
-def _fraction(match: re.Match[str], order: DateOrder) -> str:
-    return (f"{cardinal(match['w'])} and " if match["w"] else "") + _fraction_words(
-        match["a"], match["b"], bool(match["w"])
-    )
 
 
 def _fraction_words(top: str, bottom: str, after_whole: bool = False) -> str:

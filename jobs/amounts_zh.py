@@ -98,6 +98,12 @@ def _decade(match: re.Match[str], order: DateOrder) -> str:
     return digits(match["y"]) + "年代" if len(match["y"]) == 4 else cardinal(match["y"]) + "年代"
 
 
+@_rule(r"(?<![0-9A-Za-z.])(?P<d>[0-9]{1,3})°(?P<m>[0-9]{1,2})[′'](?:(?P<s2>[0-9]{1,2})[″\"])?", needs="°")
+def _angle(match: re.Match[str], order: DateOrder) -> str:
+    seconds = f"{cardinal(match['s2'])}秒" if match["s2"] else ""
+    return f"{cardinal(match['d'])}度{cardinal(match['m'])}分{seconds}"
+
+
 @_rule(
     rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?P<ua>{UNIT})?\s?[-–—~～至到]\s?(?P<n2>[-−]?)(?P<b>{NUMBER}))?"
     rf"\s?(?P<u>{UNIT})(?:/(?P<per>{UNIT}|[天日次人月年]))?(?![A-Za-z0-9²³])"

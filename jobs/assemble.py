@@ -273,4 +273,4 @@ def _tidy(spoken: str) -> str:
     """One line with single spaces and none before punctuation."""
     spoken = re.sub(" *\n+ *", " ", spoken.strip())
     spoken = re.sub(" {2,}", " ", spoken)
-    return re.sub(" +(?=[，。！？；：、])|(?<=[A-Za-z]) +(?=[,.;:!?](?:\\s|$))", "", spoken)
+    return re.sub(" +(?=[，。！？；：、])|(?<=[A-Za-z]) +(?=[,.;:!?]+(?:\\s|$))", "", spoken)

@@ -83,13 +83,7 @@ def clean_escaped(text: str) -> str:
     if not _ODD.search(text):
         return text
     _refuse_forbidden(text)
-    text = _decode_entities(text)
-    text = _NEWLINES.sub("\n", text)
-    text = _EMOJI.sub("", text)
-    text = _INVISIBLE.sub("", text).translate(_CHARACTERS)
-    text = _COMPATIBLE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    text = unicodedata.normalize("NFC", text)
-    return _tidy(text)
+    return _tidy(_decode(text))
 
 
 def restore(escaped: str) -> str:
@@ -110,16 +104,22 @@ def _refuse_forbidden(text: str) -> None:
     raise_if(faults)
 
 
-def _decode_entities(text: str) -> str:
-    """Decode HTML entities, also those encoded twice (`&amp;lt;`), as scraped texts have them."""
+def _decode(text: str) -> str:
+    """Unify characters and decode HTML entities, also twice encoded ones (`&amp;lt;`)."""
     for _ in range(_ENTITY_PASSES):
-        decoded = _ENTITY.sub(_entity, _AMP_CHAIN.sub("&", text))
-        if decoded == text:
+        unified = _unify(text)
+        text = _ENTITY.sub(_entity, _AMP_CHAIN.sub("&", unified))
+        if text == unified:
             return text
-        text = decoded
-    if _ENTITY.sub(_entity, _AMP_CHAIN.sub("&", text)) != text:
-        raise TextFault("HTML entities nested into each other: write the characters themselves")
-    return text
+    raise TextFault("HTML entities nested into each other: write the characters themselves")
+
+
+def _unify(text: str) -> str:
+    text = _NEWLINES.sub("\n", text)
+    text = _EMOJI.sub("", text)
+    text = _INVISIBLE.sub("", text).translate(_CHARACTERS)
+    text = _COMPATIBLE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    return unicodedata.normalize("NFC", text)
 
 
 def _entity(found: re.Match[str]) -> str:

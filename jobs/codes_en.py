@@ -7,6 +7,7 @@ import re
 from jobs.forms import (
     PHONE,
     DateOrder,
+    is_phone,
     parse_date,
 )
 from jobs.numbers_en import cardinal, digits
@@ -28,7 +29,7 @@ _NUMBERED_WORDS = (
     "order|account|card|case|ticket|reference|confirmation|invoice|tracking|member|booking|policy|claim|serial"
 )
 _LINK = r"(?:\s+(?:is|are|was|number|no\.|ending in|ends in|ending with|of|in)|\s*[:#=]|\s)*\s*[\"'“‘(]?"
-_CODE = r"[A-Za-z]{0,3}-?[0-9](?:[0-9A-Z]|[- ](?=[0-9]{2})[0-9])*"
+_CODE = r"(?:[A-Z]{1,8}|[a-z]{1,3})?-?[0-9](?:[0-9A-Z]|[- ](?=[0-9]{2})[0-9])*"
 _QUANTITY = (
     r"\s?(?:digits?|minutes?|seconds?|hours?|days?|weeks?|months?|years?|times|characters?|people|percent|%|dollars|units?|items?|a\.?m|p\.?m)"
     r"|:[0-9]|\.[0-9]|,[0-9]{3}"
@@ -73,7 +74,7 @@ def _read_code(match: re.Match[str], shortest: int) -> str | None:
 
 @_rule(PHONE)
 def _phone(match: re.Match[str], order: DateOrder) -> str | None:
-    return None if parse_date(match[0], order) else phone(match[0])
+    return phone(match[0]) if is_phone(match[0]) else None
 
 
 @_rule(

@@ -8,6 +8,7 @@ from jobs.forms import (
     FREE,
     PHONE,
     DateOrder,
+    is_phone,
     parse_date,
 )
 from jobs.numbers_zh import cardinal, digits
@@ -31,9 +32,14 @@ _LINK = (
     r"(?:号码|号|是|为|：|:|「|『|“|\"|【|[(（]|\s|后[两三四五六]位|末[两三四五六]位|前[两三四五六]位|尾数|尾号|分别|改为|改成|设为|输入"
     r"|请按|即|就是|#){0,5}"
 )
-_CODE = r"[A-Za-z]{0,6}[-_]?[0-9](?:[0-9A-Za-z]|[-_][0-9A-Za-z])*"
+_CODE = r"[A-Za-z]{0,6}(?:[-_]|(?<=[A-Z]) )?[0-9](?:[0-9A-Za-z]|[-_][0-9A-Za-z])*"
 _QUANTITY = "位数?|个|次|分钟|秒|小时|天|年|月|日|元|点|人|条|份|张|笔|块|种|套|后|%|％|万|亿|名|:[0-9]|\\.[0-9]|,[0-9]"
 _MORE = rf"\s*[、和或及与/]\s*{_CODE}(?![0-9A-Za-z]|\s?(?:{_QUANTITY}))"
+
+
+@_rule(PHONE)
+def _phone(match: re.Match[str], order: DateOrder) -> str | None:
+    return phone(match[0]) if is_phone(match[0]) else None
 
 
 @_rule(r"(?P<s>[*#])(?=\s?号?键)|(?<=[按拨])\s?(?P<t>[*#])", needs="[*#]")
@@ -78,14 +84,16 @@ def _flight(match: re.Match[str], order: DateOrder) -> str:
     return code(written, YAO)
 
 
-@_rule(r"(?<![0-9A-Za-z.,-])(?P<s>[A-Z]?-?[0-9]{3,5})(?=\s?(?:号?房间?(?!价)|号客房|室(?!友)|分机))")
-def _room(match: re.Match[str], order: DateOrder) -> str:
+@_rule(r"(?<=[楼层栋座元])\s?(?P<s>[0-9]{3,4})(?=号|室|房)")
+def _room_of_a_floor(match: re.Match[str], order: DateOrder) -> str:
     return code(match["s"], YAO)
 
 
-@_rule(PHONE)
-def _phone(match: re.Match[str], order: DateOrder) -> str | None:
-    return None if parse_date(match[0], order) else phone(match[0])
+@_rule(
+    r"(?<![0-9A-Za-z.,-])(?P<s>[A-Z]?-?[0-9]{3,5})(?=\s?(?:号?房间?(?!价)|号客房|室(?!友)|会议室|教室|病房|包厢|包间|诊室|分机))"
+)
+def _room(match: re.Match[str], order: DateOrder) -> str:
+    return code(match["s"], YAO)
 
 
 @_rule(r"(?<=[0-9)）\ue000])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])")

@@ -43,6 +43,7 @@ VERSION = re.compile(rf"{FREE}[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{2,}}(?![0-9A-Za-z]
 PHONE = re.compile(
     r"(?<![0-9A-Za-z+.])(?<![0-9]-)(?:"
     r"\+[0-9]{1,3}(?:[ -]?\(?[0-9]{1,5}\)?){1,6}"
+    r"|\(0[0-9]{2,3}\)[ -]?[0-9]{3,4}[ -]?[0-9]{4}"
     r"|(?:1[- ])?\([0-9]{2,4}\)[ -]?[0-9]{3,4}(?:[ -][0-9]{4})?"
     r"|(?:1-)?[2-9][0-9]{2}-[0-9]{3}-[0-9]{4}"
     r"|(?:400|800)(?:[- ][0-9]{3}[- ][0-9]{4}|[- ][0-9]{4}[- ][0-9]{3}|[0-9]{7})"
@@ -51,10 +52,12 @@ PHONE = re.compile(
     r"|1[3-9][0-9](?:[0-9]{8}|[- ][0-9]{4}[- ][0-9]{4})"
     r")(?![0-9A-Za-z]|-[0-9]|\.[0-9])"
 )
+# A plus sign with fewer digits is a sign, not a country code.
+FEWEST_INTERNATIONAL_DIGITS = 7
 PHONE_TEXT = re.compile(r"\+?[0-9(][0-9 ()./-]*[0-9]")
 
 _ISO = re.compile(r"([0-9]{4})\s*([-/.年])\s*([0-9]{1,2})\s*[-/.月]\s*([0-9]{1,2})[日号]?")
-_DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
+_DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([12][0-9]{3})")
 _COMPACT = re.compile(r"([12][0-9]{3})([0-9]{2})([0-9]{2})")
 DATE = re.compile(
     rf"{FREE}(?:[12][0-9]{{3}}([-/.])[0-9]{{1,2}}\1[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\2[12][0-9]{{3}})"
@@ -133,7 +136,7 @@ _WORDS = word_set(
     " in on at is it we no so an be by do he job mail shop help fly bob tom ann sam joe max info you your "
     "big box day doc sun"
 )
-_SPELLED = word_set("html http https faq")
+_SPELLED = word_set("html http https faq api ios aws ibm usa url vip ssl")
 _PIECES = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]")
 _VOWEL = re.compile("[aeiouyAEIOUY]")
 
@@ -144,7 +147,7 @@ def address_pieces(written: str) -> list[str]:
     pieces: list[str] = []
     for piece in _PIECES.findall(written):
         low = piece.lower()
-        short = len(piece) <= 3 and low not in _WORDS
+        short = len(piece) <= 2 and low not in _WORDS
         if piece[0].isascii() and piece[0].isalpha() and (short or low in _SPELLED or not _VOWEL.search(piece)):
             pieces += piece
         else:
@@ -160,3 +163,9 @@ def roman_value(written: str) -> int:
     numbers = [values[char] for char in written]
     pairs = zip(numbers, [*numbers[1:], 0], strict=True)
     return sum(-now if now < following else now for now, following in pairs)
+
+
+def is_phone(written: str) -> bool:
+    """False for what only looks like one: +15, 2024-10-01."""
+    digits = sum(char.isdigit() for char in written)
+    return not (written[0] == "+" and digits < FEWEST_INTERNATIONAL_DIGITS) and parse_date(written) is None

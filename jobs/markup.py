@@ -224,7 +224,7 @@ class _Reader:
         literal = f"write {entity} for {written[0]} if it is text to be spoken"
         if knowing:
             engines = ", ".join(knowing)
-            message = f"is a tag that this engine lacks; {engines} may know it: choose such an engine, or remove it"
+            message = f"is a tag that this engine lacks (known to {engines}): choose such an engine, or remove it"
         else:
             own = ", ".join(sorted(self.tags))
             message = "looks like a tag, and is none" + (f" (this engine knows {own})" if own else "") + ": remove it"

@@ -79,14 +79,31 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    rf"{FREE}(?P<a>[0-9]{{1,2}})(?:\s?{DASH}\s?(?P<b>[0-9]{{1,2}}))?\s?(?P<h>[AaPp])(?:\.[Mm]\.|[Mm]\b)", needs="[mM]"
+    rf"{FREE}(?P<a>[0-9]{{1,2}})(?:\s?(?P<h1>[AaPp])\.?[Mm]\.?)?(?:\s?{DASH}\s?(?P<b>[0-9]{{1,2}}))?\s?(?P<h>[AaPp])(?:\.[Mm]\.|[Mm]\b)"
+    rf"|{FREE}(?P<lone>[0-9]{{1,2}})\s?(?P<h2>[AaPp])(?:\.[Mm]\.|[Mm]\b)",
+    needs="[mM]",
 )
 def _hour(match: re.Match[str], order: DateOrder) -> str | None:
-    if int(match["a"]) > 12:
+    """9 am, 9-11 am, 9am-5pm."""
+    if match["lone"]:
+        return f"{cardinal(match['lone'])} {match['h2'].upper()} M" if int(match["lone"]) <= 12 else None
+    if int(match["a"]) > 12 or (match["h1"] and not match["b"]):
         return None
-    hours = cardinal(match["a"]) + (f" to {cardinal(match['b'])}" if match["b"] else "")
+    first = cardinal(match["a"]) + (f" {match['h1'].upper()} M" if match["h1"] else "")
+    hours = f"{first} to {cardinal(match['b'])}" if match["b"] else first
     tail = "." if match[0].endswith(".") and not after(match).strip() else ""
     return f"{hours} {match['h'].upper()} M{tail}"
+
+
+_DAY_NAME = (
+    r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|January|February|"
+    r"March|April|June|July|August|September|October|November|December)"
+)
+
+
+@_rule(rf"\b{_DAY_NAME}(?P<s>\s?[-–—]\s?)(?={_DAY_NAME}\b)", needs="[-–—]")
+def _days(match: re.Match[str], order: DateOrder) -> str:
+    return " to "
 
 
 @_rule(rf"{FREE}(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}})(?![0-9:])", needs="[0-9]:[0-9]")

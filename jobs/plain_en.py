@@ -23,7 +23,7 @@ def _ordinal(match: re.Match[str], order: DateOrder) -> str:
     return ordinal(match["n"])
 
 
-@_rule(r"(?<![0-9A-Za-z])(?P<l>[A-Z]{2,5}(?:/[A-Z]{1,2})?) (?P<n>[0-9]{3,6}(?:-[0-9]{2,4})?)(?![0-9A-Za-z]|[.,][0-9])")
+@_rule(r"(?<![0-9A-Za-z])(?P<l>[A-Z]{2,5}(?:/[A-Z]{1,2})?) (?P<n>[0-9]{3,6}(?:-[0-9]{2,4})?)(?![0-9A-Za-z]|[-.,][0-9])")
 def _standard(match: re.Match[str], order: DateOrder) -> str | None:
     """GB/T 7714-2015, ISO 9001, RTX 4090; IN 2024 is a shouted sentence."""
     if "-" not in match["n"] and match["l"] in (
@@ -60,7 +60,9 @@ def _year(match: re.Match[str], order: DateOrder) -> str:
     return year(match["y"])
 
 
-@_rule(r"(?<=\()(?P<s>(?:1[1-9]|20)[0-9]{2})(?=\))|(?<=©)\s?(?P<t>(?:19|20)[0-9]{2})(?![0-9])")
+@_rule(
+    r"(?<=\()(?P<s>(?:1[1-9]|20)[0-9]{2})(?=\))|(?<![0-9A-Za-z.,])(?:19|20)[0-9]{2}(?=['’]s\b)|(?<=©)\s?(?P<t>(?:19|20)[0-9]{2})(?![0-9])"
+)
 def _lone_year(match: re.Match[str], order: DateOrder) -> str:
     return year(match[0].strip())
 
@@ -101,7 +103,7 @@ def _numero(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
-    r"(?<![0-9A-Za-z])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
+    r"(?<![0-9A-Za-z])(?<![0-9][.,])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
 )
 def _model_name(match: re.Match[str], order: DateOrder) -> str:
     """GPT-4o, COVID-19, B2B, MP3, 5G: letters as they are, up to two digits as a number, more of them one by one."""
@@ -118,6 +120,11 @@ def _model_part(part: str, number: int, total: int) -> str:
     if number == 0 and total > 1 and len(part) > 2 and part.endswith("00"):
         return cardinal(part)
     return cardinal(part) if len(part) <= 2 and part[0] != "0" else digits(part)
+
+
+@_rule(r"(?<![0-9A-Za-z])[0-9]+(?:-[0-9]+){2,}(?![0-9A-Za-z]|\.[0-9])", needs="-[0-9]+-")
+def _chain(match: re.Match[str], order: DateOrder) -> str:
+    return ", ".join(digits(group) for group in match[0].split("-"))
 
 
 @_rule(rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])")

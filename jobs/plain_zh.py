@@ -57,7 +57,7 @@ def _standard(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    r"(?<![0-9A-Za-z])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
+    r"(?<![0-9A-Za-z])(?<![0-9][.,])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
 )
 def _model_name(match: re.Match[str], order: DateOrder) -> str | None:
     """GPT-4o, COVID-19, B2B, MP3, iPhone15, A380: letters as they are, up to two digits as a number, more "
@@ -81,9 +81,16 @@ def _model_part(part: str) -> str:
     rf"(?<![0-9A-Za-z.])(?P<sc>(?:比分|大比分|以|总分)[^0-9，。]{{0,4}})?(?P<s>(?P<a>[0-9]{{1,3}}){DASH}(?P<b>[0-9]{{1,3}}))(?![0-9A-Za-z.,:-])(?P<after>[^0-9，。]{{0,3}})"
 )
 def _score(match: re.Match[str], order: DateOrder) -> str | None:
-    if not match["sc"] and not re.match("的?(?:战|大?比分|获胜|领先|落后|取胜|战胜|击败|力克)", match["after"]):
+    if not match["sc"] and not re.match(
+        "的?(?:战|大?比分|获胜|领先|落后|取胜|战胜|击败|力克|险胜|大胜|完胜|惜败|不敌|逆转|胜|负)", match["after"]
+    ):
         return None
     return f"{cardinal(match['a'])}比{cardinal(match['b'])}"
+
+
+@_rule(r"(?<![0-9A-Za-z])[0-9]+(?:-[0-9]+){2,}(?![0-9A-Za-z]|\.[0-9])", needs="-[0-9]+-")
+def _chain(match: re.Match[str], order: DateOrder) -> str:
+    return "，".join(digits(group) for group in match[0].split("-"))
 
 
 @_rule(
@@ -110,7 +117,7 @@ def _bare_code(match: re.Match[str], order: DateOrder) -> str | None:
     return digits(match[0])
 
 
-@_rule(r"(?<![0-9A-Za-z])(?P<a>[0-9]{3,}(?:-[0-9]{2,}){1,})(?![0-9A-Za-z])")
+@_rule(r"(?<![0-9A-Za-z])[0-9]{3,}(?:-[0-9]{2,})+(?![0-9A-Za-z]|\.[0-9])")
 def _grouped_code(match: re.Match[str], order: DateOrder) -> str:
     return "，".join(digits(group) for group in match[0].split("-"))
 
@@ -154,7 +161,7 @@ def _numero(match: re.Match[str], order: DateOrder) -> str | None:
     return f"第{cardinal(match['n'])}"
 
 
-@_rule(rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<plus>\+?)(?![0-9A-Za-z])")
+@_rule(rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<plus>\+?)(?![0-9])")
 def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
     """What wetext reads wrongly: separators, signs, 2次, 2点, numbers it takes for telephone numbers."""
     written, following = match["a"], after(match)

@@ -102,6 +102,9 @@ PARTS = st.sampled_from(
 @given(st.one_of(st.text(max_size=40), st.lists(PARTS, max_size=20).map("".join)))
 @settings(max_examples=400, deadline=None)
 @example("&l&#116;;")
+@example("&amp;LT\ue000;")
+@example("&ｌt;")
+@example("&l🙂t;")
 @example("。\u200b。 。")
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     try:

@@ -117,7 +117,7 @@ def test_tags_of_the_engine_are_kept() -> None:
 
 
 def test_a_tag_of_another_engine_names_the_kind_that_knows_it() -> None:
-    with pytest.raises(TextFault, match="CosyVoice"):
+    with pytest.raises(TextFault, match=r"(?i)known to .*cosyvoice"):
         marks("[laughter]")
 
 
