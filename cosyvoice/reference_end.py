@@ -19,7 +19,6 @@ PAD_S = 0.2
 FRAME_S = 0.01
 _QUIET_BELOW_SPEECH_DB = 26.0
 _OVER_NOISE_DB = 8.0
-_CERTAINLY_SPEECH_DB = 6.0
 _FADE_S = 0.005
 
 
@@ -34,13 +33,13 @@ class Ending:
 
 
 def ending_of(samples: NDArray[np.float32], rate_hz: int) -> Ending:
-    """Judge the last LISTENED_S of a mono recording [N]; noise behind the speech does not count as speech."""
+    """Judge the last LISTENED_S of a mono recording [N]; noise, or a sound that never changes, is no speech."""
     levels = frame_levels_db(samples, rate_hz)
     if levels.size == 0:
         return Ending(0.0, 0.0)
     speech, noise = (float(level) for level in np.percentile(levels, [95, 5]))
     end = float(levels[-round(LISTENED_S / FRAME_S) :].max())
-    allowed = min(max(speech - _QUIET_BELOW_SPEECH_DB, noise + _OVER_NOISE_DB), speech - _CERTAINLY_SPEECH_DB)
+    allowed = max(speech - _QUIET_BELOW_SPEECH_DB, noise + _OVER_NOISE_DB)
     return Ending(speech - end, PAD_S if end > allowed else 0.0)
 
 

@@ -29,6 +29,7 @@ from cosyvoice.features import (
     whisper_log_mel,
 )
 from cosyvoice.model_folder import ModelFiles
+from cosyvoice.reference_end import with_quiet_end
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -38,7 +39,7 @@ log = logging.getLogger(__name__)
 MAX_REFERENCE_S = 30.0
 MIN_REFERENCE_S = 0.1
 _MAX_FILE_BYTES = 256 << 20
-_FEATURES_VERSION = "1"
+_FEATURES_VERSION = "2"
 
 
 class BadReference(ValueError):
@@ -71,6 +72,7 @@ class VoiceReader:
     def read(self, audio: Path) -> VoicePrompt:
         """Return the prompt of a reference audio: any rate, mono mean of its channels, 0.1 to 30 s.
 
+        One that stops on its last word gets the silence that it lacks (reference_end.py), lest that word leak.
         Raises BadReference if the file is none, or too short or too long for the model.
         """
         content = _read_bytes(audio)
@@ -201,7 +203,7 @@ def _decode(audio: Path, content: bytes) -> tuple[Floats, int]:
         raise BadReference(f"{audio} is no audio file that can be read: {error}") from error
     if not np.isfinite(samples).all():
         raise BadReference(f"{audio} holds samples that are not finite numbers")
-    return samples, rate_hz
+    return with_quiet_end(samples, rate_hz)[: int(MAX_REFERENCE_S * rate_hz)], rate_hz
 
 
 def _load_cached(path: Path) -> VoicePrompt | None:

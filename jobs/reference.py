@@ -163,5 +163,6 @@ def _silences(m: Measures) -> Iterator[Remark]:
             "hot_end",
             f"stops on its last word: its last {1000 * LISTENED_S:.0f} ms come within "
             f"{max(0.0, m.ending.below_speech_db):.0f} dB of the speech, and such words leak into the output; "
-            f"{1000 * m.ending.missing_silence_s:.0f} ms of silence are added for the model, but a recording that ends with a sentence and its pause is better",
+            f"{1000 * m.ending.missing_silence_s:.0f} ms of silence are added for the model, but better end the "
+            "recording with a sentence and its pause",
         )
