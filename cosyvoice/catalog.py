@@ -32,6 +32,8 @@ class EngineFacts:
     """Needs a model folder given by the user."""
     factory: str
     """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine."""
+    katakana: bool = False
+    """Reads Japanese from katakana only; kanji come out wrong."""
     revision: str = ""
     """What the model is, where no folder says it; a new revision rebuilds everything."""
 
@@ -95,6 +97,7 @@ COSYVOICE3 = EngineFacts(
     languages=frozenset({"zh", "en", "ja", "ko", "yue", "de", "es", "fr", "it", "ru"}),
     # Besides the controls it takes phonemes in place of text: [j][ǐ], [HH][AH0].
     tags=_CONTROLS | {"[phonemes]"},
+    katakana=True,
     max_cjk_chars=70,
     max_words=45,
     needs_model=True,

@@ -98,9 +98,9 @@ class Pipeline:
         room: Room,
         device: torch.device,
     ) -> None:
-        self._config, self._tokenizer = config, tokenizer
+        self._config, self.tokenizer = config, tokenizer
         self._lm, self._flow, self._vocoder, self._voices = lm, flow, vocoder, voices
-        self._precision, self._room, self._device = precision, room, device
+        self._precision, self._room, self.device = precision, room, device
         self._casts: dict[str, _Cast] = {}
         self._refused: list[Speech] = []
         self._flow_frames = room.flow_frames
@@ -116,7 +116,7 @@ class Pipeline:
     def description(self) -> dict[str, str]:
         told = {
             "model": f"CosyVoice {self._config.generation}",
-            "device": str(self._device),
+            "device": str(self.device),
             "precision": f"{self._precision.name} (language model/flow/vocoder)",
             "torch": torch.__version__,
             "threads": str(torch.get_num_threads()),
@@ -161,7 +161,7 @@ class Pipeline:
             finally:
                 self.times.reference_s += perf_counter() - start
             self._casts[utterance.id] = _Cast(utterance, prompt)
-            yield lm_request(utterance, prompt, self._tokenizer, self._config.generation)
+            yield lm_request(utterance, prompt, self.tokenizer, self._config.generation)
 
     def _prompt(self, utterance: Utterance) -> VoicePrompt:
         voice = utterance.voice
@@ -255,12 +255,17 @@ def load(*, model_folder: str | None, device: str, precision: str, threads: int)
     """Load a model folder on a device. Raises ModelMissing or EngineError with what to do."""
     if model_folder is None:
         raise EngineError("a CosyVoice engine needs a model folder: give --model FOLDER")
-    torch.set_num_threads(threads)
-    place = torch.device(device)
     files = find_files(Path(model_folder))
-    config = read_config(files)
-    formats = choose_precision(place, precision)
+    place = torch.device(device)
     room = ROOM["cpu" if place.type == "cpu" else "accelerator"]
+    return assemble(files, read_config(files), place, choose_precision(place, precision), room, threads)
+
+
+def assemble(
+    files: ModelFiles, config: ModelConfig, place: torch.device, formats: Precision, room: Room, threads: int
+) -> Pipeline:
+    """Put the networks of a model folder together. The checkpoints are memory-mapped; no tensor is held twice."""
+    torch.set_num_threads(threads)
     return Pipeline(
         config=config,
         tokenizer=TextTokenizer(files.text_folder, config.generation),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 CJK_CHARS_PER_S = 4.3
 WORDS_PER_S = 2.6
 _CJK = {"zh", "yue", "ja"}
+_HAN = re.compile("[\u4e00-\u9fff]")
 
 
 class Memory(Protocol):
@@ -80,6 +82,7 @@ class Planner:
         self._engine_part = digest(engine.name, revision, settings.precision)
         self._finishing_part = digest(finish_version)
         self._selected = 0
+        self._references: dict[tuple[str, str | None], str] = {}
 
     def text_settings(self, item: Item) -> TextSettings:
         """How this row's text is to be read."""
@@ -102,11 +105,26 @@ class Planner:
 
     def prepare(self, item: Item) -> Prepared:
         """The item's text, normalised and cut. Raises TextFault."""
-        return self._front_end.prepare(item.text, self.text_settings(item))
+        prepared = self._front_end.prepare(item.text, self.text_settings(item))
+        if self._engine.katakana and any(s.language == "ja" and _HAN.search(s.spoken) for s in prepared.segments):
+            warning = "Japanese text with kanji: this model reads katakana only and may speak the kanji as Chinese"
+            prepared = replace(prepared, warnings=(*prepared.warnings, warning))
+        return prepared
 
     def cast(self, item: Item) -> Role:
-        """Who speaks the item. Raises Miscast."""
-        return self._casting.cast(item, self.language(item, self._front_end.look(item.text, self.text_settings(item))))
+        """Who speaks the item, what is said in the reference audio spelled out as the text is. Raises Miscast."""
+        role = self._casting.cast(item, self.language(item, self._front_end.look(item.text, self.text_settings(item))))
+        if not role.voice.text:
+            return role
+        return replace(role, voice=replace(role.voice, text=self._spoken(role.voice.text, role.voice.language)))
+
+    def _spoken(self, text: str, language: str | None) -> str:
+        """A reference text in one piece, as it was spoken: the model has to find every sound of it in its ids."""
+        if (text, language) not in self._references:
+            whole = TextSettings(language=language, budget=Budget(1_000_000, 1_000_000))
+            segments = self._front_end.prepare(text, whole).segments
+            self._references[text, language] = "".join(segment.spoken for segment in segments)
+        return self._references[text, language]
 
     def plan(self, rows: Iterator[Item | Problem], source: str, memory: Memory) -> Iterator[Planned | Problem]:
         """Verdicts and problems in the order of the rows."""
