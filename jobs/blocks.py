@@ -73,14 +73,16 @@ def band_limited(blocks: Iterable[Block], rate_hz: int, low_hz: float | None, hi
         yield out.astype(np.float32)
 
 
-def with_context(blocks: Iterable[Block], context: int) -> Iterator[Block]:
-    """Blocks [context + n + context]: each sample once in a middle, its neighbours around it, zeros past both ends."""
+def with_context(blocks: Iterable[Block], context: int, size: int) -> Iterator[Block]:
+    """Views [context + n + context], n <= size: each sample once in a middle, zeros past both ends."""
     held = np.zeros(context, np.float32)
     for block in blocks:
         held = np.concatenate([held, block])
-        ready = len(held) - 2 * context
-        if ready >= BLOCK_SAMPLES:
-            yield held
-            held = held[ready:]
-    if len(held) > context:
-        yield np.concatenate([held, np.zeros(context, np.float32)])
+        start = 0
+        while len(held) - start >= size + 2 * context:
+            yield held[start : start + size + 2 * context]
+            start += size
+        held = held[start:]
+    held = np.concatenate([held, np.zeros(context, np.float32)])
+    for start in range(0, len(held) - 2 * context, size):
+        yield held[start : start + size + 2 * context]

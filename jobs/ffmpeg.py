@@ -50,7 +50,8 @@ def encode(blocks: Iterable[Block], rate_hz: int, channels: int, codec: Sequence
             assert process.stdin is not None
             try:
                 for block in blocks:
-                    process.stdin.write(np.repeat(block, channels).astype("<f4").tobytes())
+                    many = block if channels == 1 else np.repeat(block, channels)
+                    process.stdin.write(many.astype("<f4", copy=False).tobytes())
                 process.stdin.close()
             except BrokenPipeError:
                 pass  # ffmpeg ended early; its own words and its exit status say why

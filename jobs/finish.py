@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FINISH_VERSION = "1"
 """Part of every fingerprint: a change that alters finished bytes raises it."""
 ROUNDS = 3
+LENGTH_ROUNDING = 64
+"""Samples: each take of another rate rounds its own length."""
 KEPT_SAMPLES = 1 << 21
 """A signal up to this length (8 MiB) is kept between rounds, a longer one is made anew."""
 
@@ -55,8 +57,7 @@ def finish(
     if not parts:
         raise ValueError("an item needs at least one part; silence has its own function")
     layout = lay_out(parts, lead_ms, pause_ms, profile)
-    master = _master(lambda: joined(layout), layout.samples, layout.rate_hz, profile)
-    return _settled(master, layout, profile, tags, temporary)
+    return _settled(lambda: joined(layout), layout, profile, tags, temporary)
 
 
 def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], temporary: Path) -> Measured:
@@ -69,47 +70,43 @@ def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], tempora
     return _settled(lambda: zeros(samples), layout, profile, tags, temporary)
 
 
-def _master(
-    signal: Callable[[], Iterator[Block]], samples: int, rate_hz: int, profile: Profile
-) -> Callable[[], Iterable[Block]]:
-    """The signal at the file's rate and band, before any gain; called once per round."""
-    from jobs.blocks import band_limited, resampled
-
-    def made() -> Iterator[Block]:
-        band = band_limited(signal(), rate_hz, profile.highpass_hz, profile.lowpass_hz)
-        return resampled(band, rate_hz, profile.sample_rate_hz)
-
-    if samples * max(1, profile.sample_rate_hz / rate_hz) > KEPT_SAMPLES:
+def _kept(made: Callable[[], Iterator[Block]], samples: float) -> Callable[[], Iterable[Block]]:
+    """A signal that may be asked for several times: short ones are kept, long ones made anew."""
+    if samples > KEPT_SAMPLES:
         return made
-    kept = list(made())
-    return lambda: kept
+    blocks = list(made())
+    return lambda: blocks
 
 
 def _settled(
-    master: Callable[[], Iterable[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
+    signal: Callable[[], Iterator[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
 ) -> Measured:
     """The finished file, or an error and no file."""
     try:
-        return _rounds(master, layout, profile, tags, temporary)
+        return _rounds(signal, layout, profile, tags, temporary)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
 def _rounds(
-    master: Callable[[], Iterable[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
+    signal: Callable[[], Iterator[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
 ) -> Measured:
     """Measure, then write and measure the file until level and ceiling are right: nearly always once or twice."""
+    from jobs.blocks import band_limited, resampled
     from jobs.level import first_setting, is_above, level_db, lowered, next_setting
 
-    speech_s = layout.speech_s
-    before, samples = _measured(master(), profile, draft=True)
+    rate_hz, speech_s = layout.rate_hz, layout.speech_s
+    heard = _kept(lambda: band_limited(signal(), rate_hz, profile.highpass_hz, profile.lowpass_hz), layout.samples)
+    length = layout.samples * profile.sample_rate_hz / rate_hz
+    master = _kept(lambda: resampled(iter(heard()), rate_hz, profile.sample_rate_hz), length)
+    before, _ = _measured(heard(), rate_hz, profile, draft=True)
     level = level_db(before, profile, speech_s) if profile.loudness != "none" else None
     setting: Setting | None = first_setting(level, profile)
     tried: list[tuple[Setting, float | None]] = []
     while setting is not None:
-        limited_db, notes = _write(master(), samples, setting, profile, tags, temporary)
-        after = _read(temporary, profile, samples)
+        limited_db, notes = _write(master(), round(length), setting, profile, tags, temporary)
+        after, samples = _read(temporary, profile, round(length))
         peak = after.true_peak_dbtp()
         tried.append((setting, None if level is None else level_db(after, profile, speech_s)))
         if len(tried) < ROUNDS:
@@ -123,15 +120,15 @@ def _rounds(
     return _report(after, samples, layout, tried[-1], limited_db, notes, profile, temporary)
 
 
-def _measured(blocks: Iterable[Block], profile: Profile, draft: bool = False) -> tuple[Meter, int]:
-    """Meter and sample count of a signal at the file's rate.
+def _measured(blocks: Iterable[Block], rate_hz: int, profile: Profile, draft: bool = False) -> tuple[Meter, int]:
+    """Meter and sample count of a signal.
 
     Low rates are metered at 24 kHz, where K-weighting is true. A draft looks at nothing but the profile's level.
     """
     from jobs.blocks import resampled
     from jobs.loudness import Meter
 
-    rate_hz, method = profile.sample_rate_hz, profile.loudness
+    method = profile.loudness
     meter_hz = rate_hz if rate_hz >= 22_050 or (draft and method != "lufs") else 24_000
     loudness = method == "lufs" or not draft
     meter = Meter(meter_hz, profile.channels, loudness=loudness, speech=method == "speech", peaks=not draft)
@@ -163,15 +160,15 @@ def _write(
     return limiter.deepest_db, notes
 
 
-def _read(temporary: Path, profile: Profile, samples: int) -> Meter:
-    """The finished file, measured. Lossless formats must hold every sample, the others up to 0.1 s more or less."""
+def _read(temporary: Path, profile: Profile, samples: int) -> tuple[Meter, int]:
+    """The finished file, measured, and its length, which is `samples` within rounding; lossy codecs may add 0.1 s."""
     from jobs.encode import read_back
 
-    meter, found = _measured(read_back(temporary, profile), profile)
+    meter, found = _measured(read_back(temporary, profile), profile.sample_rate_hz, profile)
     lossless = profile.container in ("wav", "raw", "flac")
-    if abs(found - samples) > (0 if lossless else profile.sample_rate_hz // 10):
+    if abs(found - samples) > (LENGTH_ROUNDING if lossless else profile.sample_rate_hz // 10):
         raise RuntimeError(f"{temporary.name}: {samples} samples were written, {found} read back")
-    return meter
+    return meter, found if lossless else samples
 
 
 def _report(

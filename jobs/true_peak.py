@@ -19,9 +19,9 @@ _STRETCH = 32
 def _interpolator(rate_hz: int) -> NDArray[np.float32]:
     """Filters [phases, TAPS] that give the values between two samples; phase 0, the samples themselves, is left out.
 
-    Eight-fold up to 48 kHz, twice what the standard asks: at speech's low rates sound reaches up to the band edge.
+    Four-fold at 44.1 kHz and above as the standard asks; eight-fold below, where speech reaches up to the band edge.
     """
-    factor = 4 if rate_hz > 48_000 else 8
+    factor = 4 if rate_hz >= 40_000 else 8
     kernel = scipy.signal.firwin(TAPS * factor + 1, 1.0 / factor, window=("kaiser", 5.0)) * factor
     phases = np.stack([kernel[phase : phase + TAPS * factor : factor][::-1] for phase in range(1, factor)])
     return np.ascontiguousarray(phases, np.float32)
