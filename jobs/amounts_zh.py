@@ -90,7 +90,7 @@ def _percentage(match: re.Match[str], order: DateOrder) -> str:
 
 def _percent(sign: str, number: str, mark: str) -> str:
     spoken = {"-": "负", "−": "负", "+": "正", "±": "正负", "": ""}[sign]
-    return f"{spoken}{'千分之' if mark == '‰' else '百分之'}{decimal(number)}"
+    return f"{spoken}{'千分之' if mark == '‰' else '百分之'}{'百' if number == '100' else decimal(number)}"
 
 
 @_rule(rf"{FREE}(?P<s>(?P<y>[12][0-9]{{3}}|[0-9]0)'?s)(?![0-9A-Za-z])")

@@ -64,7 +64,7 @@ def apply_rules(line: str, rules: Sequence[Rule], order: DateOrder) -> list[tupl
     for rule in rules:
         if not rule.worth(line):
             continue
-        hits = [hit for match in rule.pattern.finditer(line) if (hit := rule.read(match, order))]
+        hits = [hit for match in rule.matches(line) if (hit := rule.read(match, order))]
         if hits:
             found += hits
             line = hold(line, [(start, end) for start, end, _ in hits])

@@ -96,7 +96,11 @@ def _operator(match: re.Match[str], order: DateOrder) -> str | None:
     return f" {_OPERATORS[sign]} "
 
 
-@_rule(r"(?i:(?<![A-Za-z])nos?\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,9})(?![0-9A-Za-z])", needs="[oO#№]")
+@_rule(
+    r"(?:\bN[Oo]s?\.\s?|(?i:(?<=room )|(?<=house )|(?<=item )|(?<=page )|(?<=line )|(?<=order ))nos?\.\s?|№\s?|#\s?)"
+    r"(?P<n>[0-9]{1,9})(?![0-9A-Za-z])",
+    needs="[oO#№]",
+)
 def _numero(match: re.Match[str], order: DateOrder) -> str:
     number = digits(match["n"]) if match["n"][0] == "0" or len(match["n"]) > 4 else cardinal(match["n"])
     return f"{'Number' if match[0][0] == 'N' else 'number'} {number}"

@@ -167,7 +167,7 @@ def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
     written, following = match["a"], after(match)
     telephone = re.fullmatch("1[012][0-9]|1[0-2][0-9]{3}|9[56][0-9]{3}|400[0-9]*", written) is not None
     two = written == "2" and re.match(r"次|点(?!\d)|倍|题", following) is not None
-    unit = written == "2" and following.startswith("单元")
+    unit = written == "2" and re.match("单元|[日月号楼层级班期]", following) is not None
     if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two or unit):
         return None
     liang = not unit and following[:1] != "" and (following[0] in MEASURE or two)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobs.forms import EMAIL, IP, URL, VERSION, DateOrder, parse_date
+
+_compiled = lru_cache(maxsize=None)(re.compile)
 
 Say = Callable[[re.Match[str], DateOrder], str | None]
 
@@ -15,10 +18,14 @@ Say = Callable[[re.Match[str], DateOrder], str | None]
 class Rule:
     """`say` gets a match and gives the words for its group `s` (else for all of it), or None to leave it alone."""
 
-    pattern: re.Pattern[str]
+    pattern: str | re.Pattern[str]
+    """Compiled when a line first needs it: most runs need few of them."""
     say: Say
     needs: re.Pattern[str] | None
     """A line without this cannot match; spares most lines most rules."""
+
+    def matches(self, line: str) -> Iterator[re.Match[str]]:
+        return _compiled(self.pattern).finditer(line)
 
     def worth(self, line: str) -> bool:
         return self.needs is None or self.needs.search(line) is not None
@@ -27,7 +34,7 @@ class Rule:
         spoken = self.say(match, order)
         if spoken is None:
             return None
-        narrowed = "s" in self.pattern.groupindex and match["s"] is not None
+        narrowed = "s" in match.re.groupindex and match["s"] is not None
         start, end = match.span("s") if narrowed else match.span()
         return start, end, spoken
 
@@ -50,8 +57,7 @@ class RuleBook:
 
     def add(self, pattern: str | re.Pattern[str], needs: str | None = "[0-9]") -> Callable[[Say], Say]:
         def register(say: Say) -> Say:
-            compiled = re.compile(pattern) if isinstance(pattern, str) else pattern
-            self.rules.append(Rule(compiled, say, re.compile(needs) if needs else None))
+            self.rules.append(Rule(pattern, say, _compiled(needs) if needs else None))
             return say
 
         return register
