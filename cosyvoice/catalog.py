@@ -47,7 +47,7 @@ KOKORO = EngineFacts(
     languages=frozenset({"zh", "en"}),
     tags=frozenset(),
     max_cjk_chars=60,
-    max_words=30,
+    max_words=25,
     needs_model=False,
     factory="cosyvoice.kokoro:load",
 )
