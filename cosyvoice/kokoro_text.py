@@ -37,7 +37,7 @@ MARKS = {
     **dict.fromkeys("‘’＇´`", "'"),
     **dict.fromkeys("·・‧~～_|\\", " "),
     **dict.fromkeys("-‐‑－", "-"),
-    "/": "/",
+    **dict.fromkeys("/／⁄∕", "/"),
 }
 """Marks of the world -> marks that the vocabulary or the English reader knows."""
 
@@ -47,13 +47,16 @@ READ_IN_ENGLISH = frozenset("%&+@=$£€#*'-/")
 MARKS_ALONE = {"-": " ", "'": "", "/": ","}
 """What they are without a Latin word beside them."""
 
-FOLDED = {"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ł": "l", "Ł": "L", "đ": "d"}
+FOLDED = {
+    **{"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "þ": "th", "Þ": "Th", "ŋ": "ng", "Ŋ": "Ng"},
+    **{"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "ħ": "h", "Ħ": "H", "ı": "i"},
+}
+"""Letters that Unicode does not take apart; those that it does lose the accent where the English reader lacks them."""
+ACCENTED_IN_ENGLISH = frozenset("àáâãäåçèéêëìíîïñòóôõöùúûüýÿ")
 HAN = "〇\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-LATIN_END = rf"(?:[^\W_{HAN}]|['%)”.!?…,;:])"
-LATIN_END_BESIDE_HAN = rf"(?:[^\W\d_{HAN}]|['%)”.!?…,;:])"
-RUN_BESIDE_HAN = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}](?:[^\d{HAN}]*{LATIN_END_BESIDE_HAN})?|\d+(?:\.\d+)*|[^\w{HAN}]+")
-RUN_OF_LATIN = re.compile(rf"[^\W_{HAN}](?:[^{HAN}]*{LATIN_END})?|[^\w{HAN}]+")
-"""Digits are Chinese beside Han (`MP3` in a Chinese sentence is `MP 三`), else English."""
+RUN = re.compile(rf"[{HAN}]+|[^\W_{HAN}](?:[^{HAN}]*(?:[^\W_{HAN}]|['%)”.!?…,;:]))?|[^\w{HAN}]+")
+"""Han; Latin words and digits with the marks between and behind them; other marks."""
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
 SPACING = (
     (re.compile(r"\s+"), " "),
     (re.compile(r"\s+(?=[,.!?:;…)”])"), ""),
@@ -61,7 +64,7 @@ SPACING = (
     (re.compile(r"([,.!?:;…—])(?:\s*[,.:;])+|([,.!?:;…—])(?:\s*\2)+"), r"\1\2"),
     (re.compile(r"(?<=[,.!?:;…—)”])(?=[^\s,.!?:;…—)”])|(?<=[^\s(“])(?=[—(“])"), " "),
 )
-DIGITS = "零一二三四五六七八九"
+IN_CHINESE = str.maketrans("0123456789.", "零一二三四五六七八九点")
 
 
 class UnspeakableText(Exception):
@@ -106,9 +109,11 @@ class Phonemizer:
         Raises UnspeakableText for letters of other scripts and for text without anything to speak.
         """
         clean, dropped = sort_characters(text)
-        among_han = language == "zh" or re.search(f"[{HAN}]", clean) is not None
+        among_han = language == "zh"
+        if among_han:  # digits that the text front end was told to leave: one by one
+            clean = NUMBER.sub(lambda number: number[0].translate(IN_CHINESE), clean)
         parts: list[str] = []
-        for run in (RUN_BESIDE_HAN if among_han else RUN_OF_LATIN).findall(clean):
+        for run in RUN.findall(clean):
             phonemes, unread = self._read(run, among_han)
             parts.append(phonemes)
             dropped += unread
@@ -128,17 +133,11 @@ class Phonemizer:
         if re.match(f"[{HAN}]", run):
             han = self._han.read(run)
             return han.phonemes, list(han.unread)
-        if run[0].isdigit() and among_han:
-            return self._read_digits(run), []
         if run[0].isalnum():
             latin = self._latin.read(run, among_han)
             return latin.phonemes, list(latin.unread)
         symbols = [symbol for symbol in run if symbol in "%&+@=$£€#*"]
         return "".join(MARKS_ALONE.get(mark, mark) for mark in run if mark not in symbols), symbols
-
-    def _read_digits(self, number: str) -> str:
-        """Digits that the text front end left as they were (it was told to): one by one, in Chinese."""
-        return self._han.read("".join("点" if digit == "." else DIGITS[int(digit)] for digit in number)).phonemes
 
     def in_calls(self, ids: tuple[int, ...]) -> list[tuple[int, ...]]:
         """`ids` in pieces of at most MAX_IDS, cut after a mark if the second half has one, else at a space."""
@@ -161,7 +160,7 @@ def sort_characters(text: str) -> tuple[str, list[str]]:
     """
     kept: list[str] = []
     dropped: list[str] = []
-    for character in text:
+    for character in unicodedata.normalize("NFC", text):
         if re.match(f"[{HAN}]", character):
             kept.append(character)
             continue
@@ -185,9 +184,12 @@ def _sort_one(character: str, dropped: list[str]) -> str:
                 f"{script} letters ({character!r}) are beyond the embedded voice, which speaks Chinese and English; "
                 "use engine cosyvoice2 or cosyvoice3 for this row"
             )
-        return character
-    if category[0] != "M" and category != "Cf":  # joiners and variation selectors make no sound anywhere
-        dropped.append(character)
+        base = character if character.lower() in ACCENTED_IN_ENGLISH else unicodedata.normalize("NFD", character)[0]
+        if base.isascii() or base.lower() in ACCENTED_IN_ENGLISH:
+            return base
+    if category[0] == "M" or category == "Cf":
+        return ""  # joiners, variation selectors, directions: they make no sound anywhere
+    dropped.append(character)
     return " "
 
 

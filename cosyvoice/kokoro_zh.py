@@ -64,19 +64,24 @@ class HanReader:
         return [pinyin for at, word in enumerate(words) for pinyin in self._pinyin(word, padded[at], padded[at + 2])]
 
     def _cut(self, han: str) -> list[str]:
-        """jieba's words, but the particles 地 and 得 parted from words it made up behind them (`高兴 地说`)."""
+        """jieba's words, less those that would hide one of SINGLE_CHARACTERS from its rule."""
         words: list[str] = []
         for word in self._words.lcut(han):
-            invented = word[0] in "地得" and word not in self._words.FREQ
-            words += [word[0], word[1:]] if invented and word[1:] else [word]
+            made_up = word[0] in "地得" and word not in self._words.FREQ  # `高兴 地说`
+            if word[1:] and (made_up or word[1] in HEADS.get(word[0], "")):
+                words += [word[0], word[1:]]
+            elif word[1:] and word[-1] == "只" and NUMERALS.issuperset(word[:-1]):
+                words += [word[:-1], "只"]
+            else:
+                words.append(word)
         return words
 
     def _pinyin(self, word: str, before: str, after: str) -> Sequence[str]:
         if word in WORDS:
             return WORDS[word].split()
-        reading = reading_of(word, before, after)
-        if reading is not None:
-            return [reading]
+        rule = SINGLE_CHARACTERS.get(word)
+        if rule is not None:
+            return [rule(before, after)]
         return self._lazy_pinyin(word, style=self._style, neutral_tone_with_five=True)
 
     def _syllable(self, pinyin: str, unread: list[str]) -> str:
@@ -85,12 +90,6 @@ class HanReader:
         except ValueError:  # pypinyin gives a character back unread, and a few dialect syllables have no IPA
             unread.append(pinyin.rstrip("12345"))
             return ""
-
-
-def reading_of(word: str, before: str, after: str) -> str | None:
-    """Pinyin of a single-character word from the words around it; None: as the dictionary says."""
-    rule = SINGLE_CHARACTERS.get(word)
-    return rule(before, after) if rule else None
 
 
 def _de_of_degree(before: str, _after: str) -> str:
@@ -106,7 +105,11 @@ def _chang(_before: str, after: str) -> str:
 
 
 def _chong(_before: str, after: str) -> str:
-    return "chong2" if after[:1] and after[0] in "拨听发试做播来写传建启装置复申设选录输登打说读问" else "zhong4"
+    return "chong2" if after[:1] in HEADS["重"] and after else "zhong4"
+
+
+def _huan(_before: str, after: str) -> str:
+    return "huan2" if after[:1] in HEADS["还"] and after else "hai2"
 
 
 def _wei(_before: str, after: str) -> str:
@@ -118,6 +121,8 @@ def _zhi(before: str, _after: str) -> str:
     return "zhi1" if before and before[-1] in NUMERALS else "zhi3"
 
 
+HEADS = {"重": frozenset("拨听发试做播写传走设选录输登打说问填"), "还": frozenset("款清贷钱书债")}
+"""What follows 重 in the sense of `again`, and 还 in the sense of `give back`."""
 MODAL_ADVERBS = frozenset({"就", "还", "必", "总", "都", "可", "又", "也", "只", "非", "不", "还是", "总是"})
 SINGLE_CHARACTERS: dict[str, Callable[[str, str], str]] = {
     "得": _de_of_degree,
@@ -126,10 +131,11 @@ SINGLE_CHARACTERS: dict[str, Callable[[str, str], str]] = {
     "重": _chong,
     "为": _wei,
     "只": _zhi,
+    "还": _huan,
     "谁": lambda _before, _after: "shei2",
     "嗯": lambda _before, _after: "en4",
     "〇": lambda _before, _after: "ling2",
 }
 
-WORDS = {"重听": "chong2 ting1"}
-"""Words that mean something else on the phone than in the dictionary (where this one is `hard of hearing`)."""
+WORDS = {"多长": "duo1 chang2", "多长时间": "duo1 chang2 shi2 jian1"}
+"""Words that the dictionary reads wrongly."""

@@ -98,12 +98,23 @@ def _model_folder() -> Path:
 def _english_words(text: str) -> list[str]:
     from num2words import num2words
 
-    text = text.lower().replace("’", "'").replace("%", " percent ").replace("$", " dollars ")
+    text = text.lower().replace("’", "'").replace("dr.", "doctor ").replace("mr.", "mister ").replace("%", " percent ")
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    text = re.sub(r"\$(\d+)\.(\d\d)\b", r" \1 dollars \2 cents ", text)
+    text = re.sub(r"\$(\d+)", r" \1 dollars ", text)
+    text = re.sub(r"(?<=\d)\s*(a\.?m\.?|p\.?m\.?)(?![a-z])", lambda half: f" {half[1][0]} m ", text)
+    text = re.sub(r"\b(\d{1,2}):00\b", r" \1 ", text)
     text = re.sub(r"\b\d{5,}\b|\b0\d+\b", lambda digits: " ".join(digits[0]), text)
-    text = re.sub(r"\d+(?:st|nd|rd|th)\b", lambda number: num2words(int(number[0][:-2]), to="ordinal"), text)
-    text = re.sub(r"\d+", lambda number: f" {num2words(int(number[0]))} ", text)
+    text = re.sub(r"\d+(?:st|nd|rd|th)\b", lambda number: f" {num2words(int(number[0][:-2]), to='ordinal')} ", text)
+    text = re.sub(r"\d+", lambda number: f" {_english_number(number[0])} ", text)
     return [word for word in re.findall(r"[a-z']+", text) if word != "and"]
+
+
+def _english_number(digits: str) -> str:
+    """A number of four digits is a year or a time without its colon, unless it is round."""
+    from num2words import num2words
+
+    return str(num2words(int(digits), to="year" if len(digits) == 4 and not digits.endswith("00") else "cardinal"))
 
 
 def _chinese_syllables(text: str) -> list[str]:
