@@ -30,9 +30,9 @@ class LmNetwork:
         check_tensors(state, lm_tensor_shapes(config), name)
         self.config, self.precision, self.device = config, precision, device
         self.qwen = Qwen2(config.qwen, state, _PREFIX, precision, device)
-        # Text embeddings are looked up on the host: a third of the file is needed for a few rows per utterance only.
-        # In a short format they are copied, so that a memory-mapped file is let go.
-        self.text_embedding = state[f"{_PREFIX}embed_tokens.weight"].detach().to(precision.lm)
+        # A third of all weights, of which an utterance needs a few rows: it stays on the host. As everything here it is
+        # copied, because one tensor that points into a memory-mapped file would keep the whole file mapped.
+        self.text_embedding = state[f"{_PREFIX}embed_tokens.weight"].detach().to(precision.lm, copy=True)
         self.speech_embedding = self._full(state["speech_embedding.weight"])
         special = state.get("llm_embedding.weight", state["speech_embedding.weight"])
         self._start, self._task = self._full(special[config.start_id]), self._full(special[config.task_id])

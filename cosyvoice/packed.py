@@ -46,8 +46,9 @@ def make_linear(
     weight: Tensor, bias: Tensor | None, *, dtype: torch.dtype, device: torch.device, packed: bool
 ) -> Linear:
     """Build a linear layer from a weight [D_out, D_in] and a bias [D_out]; `packed` as the precision policy says."""
-    weight = weight.detach().to(device=device, dtype=dtype)
-    bias = None if bias is None else bias.detach().to(device=device, dtype=dtype)
+    # Copies (packing makes one itself): a tensor that points into a memory-mapped file keeps the whole file mapped.
+    weight = weight.detach().to(device=device, dtype=dtype, copy=not packed)
+    bias = None if bias is None else bias.detach().to(device=device, dtype=dtype, copy=True)
     return PackedLinear(weight, bias) if packed else PlainLinear(weight, bias)
 
 

@@ -133,7 +133,7 @@ class Qwen2:
         return make_linear(weight, bias, dtype=self._dtype, device=self._device, packed=self._packed)
 
     def _vector(self, weight: Tensor) -> Tensor:
-        return weight.detach().to(device=self._device, dtype=torch.float32)
+        return weight.detach().to(device=self._device, dtype=torch.float32, copy=True)
 
     def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         return functional.rms_norm(x, (self._config.width,), weight, self._config.norm_eps)

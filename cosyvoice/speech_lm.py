@@ -63,6 +63,8 @@ class SpeechLm:
         self._pending: list[tuple[int, _Live]] = []
         self._done: list[LmResult] = []
         self._cache = self.network.new_cache(0, 0)
+        self._planned = 0
+        """Columns to which the cache may grow."""
         self._state = DecodeState(0, 0, config.sampling.window, device)
         self._graphs = StepGraphs(self._decode, device)
 
@@ -112,6 +114,7 @@ class SpeechLm:
         if highest >= 0:
             rows = self._batch_rows(highest + 1)
             longest = max(entry.prompt_length + len(entry.tokens) for entry in self._live if entry is not None)
+            self._reach(longest)
             columns = min(round_up(longest, self._precision.kv_bucket), self._cache.capacity)
             drawn: list[int] = self._graphs.run(rows, columns).tolist()
             for row, token in enumerate(drawn):
@@ -144,20 +147,31 @@ class SpeechLm:
         return entry
 
     def _make_room(self, entry: _Live) -> int | None:
-        """Return a free row in a cache that is long enough, or None if the entry must wait."""
+        """Return a free row of a cache that may grow long enough, or None if the entry must wait."""
         in_flight = [other for other in self._live if other is not None]
         rows, capacity = self._shape_for([*in_flight, entry])
         if len(in_flight) >= rows:
             return None
-        if capacity > self._cache.capacity or rows > self._cache.rows:
+        if capacity > self._planned or rows > self._cache.rows:
             self._start_pending()
             self._close_holes(pack=True)
-            log.debug("cache of the language model: %d rows of %d positions", rows, capacity)
-            self._cache.resize(rows, capacity)
+            self._planned = capacity
+            self._resize(rows, min(capacity, max(self._cache.capacity, self._precision.kv_bucket)))
             self._state = self._state.resized(rows, capacity)
             self.network.qwen.reserve(capacity)
-            self._graphs.forget()
+        self._reach(entry.prompt_length)
         return next((row for row in range(self._cache.rows) if self._live[row] is None), None)
+
+    def _reach(self, columns: int) -> None:
+        """Make the cache reach so many columns. It doubles, so it follows what is really spoken, not what may be."""
+        if columns > self._cache.capacity:
+            wanted = max(round_up(columns, self._precision.kv_bucket), 2 * self._cache.capacity)
+            self._resize(self._cache.rows, min(wanted, self._planned))
+
+    def _resize(self, rows: int, capacity: int) -> None:
+        log.debug("cache of the language model: %d rows of %d positions", rows, capacity)
+        self._cache.resize(rows, capacity)
+        self._graphs.forget()
 
     def _shape_for(self, entries: Sequence[_Live]) -> tuple[int, int]:
         """Return rows and columns of a cache in which these entries run to their maximum within the budget."""
