@@ -83,6 +83,10 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
+        def end_headers(self) -> None:
+            self.send_header("Connection", "close")
+            super().end_headers()
+
         def do_GET(self) -> None:
             self.close_connection = True
             address = urlsplit(self.path)
