@@ -18,17 +18,17 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def explain(error: OSError, path: Path | str) -> EnvironmentFault:
-    """Turn a failed write into the sentence that a person can act on."""
+def explain(error: OSError, path: Path | str, option: str = "--out") -> EnvironmentFault:
+    """Turn a failed write into the sentence that a person can act on; `option` is what names another folder."""
     if error.errno in _NO_ROOM:
         return EnvironmentFault(f"{path}: the disk is full; free some room and run the same command again to go on")
     if error.errno in _NO_RIGHT:
-        return EnvironmentFault(f"{path}: cannot be written ({error.strerror}); choose another folder with --out")
+        return EnvironmentFault(f"{path}: cannot be written ({error.strerror}); choose another folder with {option}")
     return EnvironmentFault(f"{path}: {error.strerror or error}")
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, option: str = "--out") -> Iterator[IO[bytes]]:
     """Write `path` beside itself, flush it to the disk, then rename: a reader sees the old file or the new one."""
     part = path.with_name(f".{path.name}.part")
     try:
@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise explain(error, path) from error
+        raise explain(error, path, option) from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -51,11 +51,11 @@ def file_digest(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(folder: Path, option: str = "--out") -> None:
     """Create a folder with its parents. Raises EnvironmentFault when that is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise EnvironmentFault(f"{folder}: is a file, a folder is needed; choose another with --out") from error
+        raise EnvironmentFault(f"{folder}: is a file, a folder is needed; choose another with {option}") from error
     except OSError as error:
-        raise explain(error, folder) from error
+        raise explain(error, folder, option) from error

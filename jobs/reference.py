@@ -14,7 +14,16 @@ from jobs.reference_signal import Measures, Unreadable, measure
 from jobs.reference_text import examine_text
 from jobs.remarks import Remark, Severity, in_order
 
-__all__ = ["Generation", "Remark", "examine", "examine_audio", "examine_instruction", "examine_text", "judge"]
+__all__ = [
+    "Generation",
+    "Remark",
+    "examine",
+    "examine_audio",
+    "examine_consent",
+    "examine_instruction",
+    "examine_text",
+    "judge",
+]
 
 LONGEST_S = 30.0
 """The model's limit."""
@@ -57,6 +66,17 @@ def examine_audio(audio: Path) -> tuple[tuple[Remark, ...], float | None]:
     noisy = measures.speech_db - measures.floor_db < _CLEAN_DB
     # Noise hides soft sounds: then only the first and the last sound are sure.
     return judge(measures), measures.seconds - measures.lead_s - measures.tail_s if noisy else measures.speech_s
+
+
+def examine_consent(consent: str | None) -> tuple[Remark, ...]:
+    """A remark where nobody has noted who agreed to the use of a voice."""
+    if consent is not None and consent.strip():
+        return ()
+    message = (
+        "nobody is named who agreed to the use of this voice; note it with --consent, such as "
+        "'Anna Li, by e-mail, 3 May 2026', and it stands in every report"
+    )
+    return (Remark("warn", "consent", "consent_missing", message),)
 
 
 def judge(m: Measures) -> tuple[Remark, ...]:

@@ -32,6 +32,8 @@ class VoicePreset:
     licence: str | None = None
     consent: str | None = None
     """Who agreed to the voice's use, or why nobody has to."""
+    file: str | None = None
+    """The file that it was read from."""
 
     @property
     def digest(self) -> str:
@@ -60,6 +62,7 @@ def read_voice(name: str, values: Mapping[str, Any], file: Path) -> VoicePreset:
         instruction=table.text("instruction"),
         licence=table.text("licence"),
         consent=table.text("consent"),
+        file=str(file),
     )
     table.end()
     if path is not None and not path.is_file():
