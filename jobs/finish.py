@@ -102,7 +102,7 @@ def _rounds(
     master = _kept(lambda: resampled(iter(heard()), rate_hz, profile.sample_rate_hz), length)
     before, _ = _measured(heard(), rate_hz, profile, draft=True)
     level = level_db(before, profile, speech_s) if profile.loudness != "none" else None
-    setting: Setting | None = first_setting(level, profile)
+    setting: Setting | None = first_setting(before, profile, speech_s)
     tried: list[tuple[Setting, float | None]] = []
     while setting is not None:
         limited_db, notes = _write(master(), round(length), setting, profile, tags, temporary)
@@ -131,7 +131,7 @@ def _measured(blocks: Iterable[Block], rate_hz: int, profile: Profile, draft: bo
     method = profile.loudness
     meter_hz = rate_hz if rate_hz >= 22_050 or (draft and method != "lufs") else 24_000
     loudness = method == "lufs" or not draft
-    meter = Meter(meter_hz, profile.channels, loudness=loudness, speech=method == "speech", peaks=not draft)
+    meter = Meter(meter_hz, profile.channels, loudness=loudness, speech=method == "speech", true_peak=not draft)
     samples = 0
 
     def counted() -> Iterator[Block]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobs.limiter import RELEASE_DB_PER_S
+
 if TYPE_CHECKING:
     from jobs.join import Layout
     from jobs.loudness import Meter
@@ -41,13 +43,22 @@ class Setting:
     """The gain stopped at the profile's greatest."""
 
 
-def first_setting(level: float | None, profile: Profile) -> Setting:
-    """The gain from the level before finishing; none for silence, which must not be blown up."""
+def first_setting(meter: Meter, profile: Profile, speech_s: float) -> Setting:
+    """The gain for a signal not yet finished, the limiter's share foreseen; none for silence, which must stay quiet."""
     g711 = profile.encoding in ("ulaw", "alaw")
     limit = profile.ceiling_dbtp - (G711_MARGIN_DB if g711 else PEAK_MARGIN_DB[profile.container])
+    level = None if profile.target_db is None else level_db(meter, profile, speech_s)
     if level is None or profile.target_db is None:
         return Setting(0.0, limit)
-    return _held(profile.target_db - level, limit, profile)
+    gain_db = profile.target_db - level
+    for _ in range(16):
+        foreseen = level_db(
+            meter.limited(min(gain_db, profile.max_gain_db), limit, RELEASE_DB_PER_S), profile, speech_s
+        )
+        if foreseen is None or abs(profile.target_db - foreseen) < 0.02:
+            break
+        gain_db += profile.target_db - foreseen
+    return _held(gain_db, limit, profile)
 
 
 def next_setting(

@@ -11,6 +11,7 @@ Definitions
 from __future__ import annotations
 
 import math
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -69,16 +70,21 @@ class _Filtered:
         out, self._state = scipy.signal.sosfilt(self._sections, samples, zi=self._state)
         self.energies.append(_energies(out, self._frame))
 
+    def scaled(self, power: NDArray[np.float64]) -> _Filtered:
+        other = copy(self)
+        other.energies = [_joined(self.energies) * power]
+        return other
+
 
 class Meter:
     """Fed with mono blocks, asked afterwards. Keeps a few numbers per 20 ms frame and no audio.
 
     `channels` says in how many channels the mono signal will be heard: two of the same are 3 LU louder.
-    `loudness`, `speech` and `peaks` say what is wanted beside RMS and noise floor: each costs time.
+    `loudness`, `speech` and `true_peak` say what is wanted beside RMS and noise floor: each costs time.
     """
 
     def __init__(
-        self, rate_hz: int, channels: int = 1, *, loudness: bool = True, speech: bool = False, peaks: bool = True
+        self, rate_hz: int, channels: int = 1, *, loudness: bool = True, speech: bool = False, true_peak: bool = True
     ) -> None:
         self.rate_hz = rate_hz
         self.samples = 0
@@ -90,7 +96,7 @@ class Meter:
         self._speech = (
             _Filtered(butterworth(4, SPEECH_HIGHPASS_HZ, "highpass", rate_hz), self._frame) if speech else None
         )
-        self._wants_peaks = peaks
+        self._wants_true_peak = true_peak
         self._peaks: list[Block] = []
         self._around = np.zeros(TAPS, np.float32)
         self._true_peak = 0.0
@@ -109,7 +115,7 @@ class Meter:
         rest = np.concatenate([self._pending, np.zeros(-len(self._pending) % self._frame, np.float32)])
         if len(rest):
             self._measure(rest, last=True)
-        elif self._wants_peaks:
+        elif self._wants_true_peak:
             self._find_peak(self._around, last=True)
         self.samples, self._pending = samples, self._pending[:0]
         return self
@@ -121,8 +127,8 @@ class Meter:
         for filtered in (self._loudness, self._speech):
             if filtered is not None:
                 filtered.feed(wide)
-        if self._wants_peaks:
-            self._peaks.append(np.abs(samples).reshape(-1, self._frame).max(axis=1))
+        self._peaks.append(np.abs(samples).reshape(-1, self._frame).max(axis=1))
+        if self._wants_true_peak:
             self._find_peak(np.concatenate([self._around, samples]), last)
 
     def _find_peak(self, samples: Block, last: bool) -> None:
@@ -176,6 +182,20 @@ class Meter:
             return None
         quietest = float(np.convolve(energies, np.ones(window), "valid").min())
         return decibels(max(0.0, quietest) / (window * self._frame))
+
+    def limited(self, gain_db: float, limit_dbtp: float, release_db_per_s: float) -> Meter:
+        """What this meter would show, nearly, after a gain and a limiter that turns each frame down by its excess."""
+        frame_db = release_db_per_s / FRAMES_PER_S
+        peaks_db = 20 * np.log10(np.maximum(_joined(self._peaks), 1e-9))
+        ramp = frame_db * np.arange(len(peaks_db))
+        over = np.minimum(0.0, limit_dbtp - gain_db - peaks_db)
+        turned_db = np.minimum(0.0, np.minimum.accumulate(over - ramp) + ramp)
+        power = 10 ** ((gain_db + turned_db) / 10)
+        other = copy(self)
+        other._plain = [_joined(self._plain) * power]
+        other._loudness = self._loudness and self._loudness.scaled(power)
+        other._speech = self._speech and self._speech.scaled(power)
+        return other
 
     def true_peak_dbtp(self) -> float | None:
         return 20 * math.log10(self._true_peak) if self._true_peak > 0 else None

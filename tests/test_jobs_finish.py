@@ -263,6 +263,26 @@ def test_any_take_gives_a_file_under_the_ceiling(
     assert measured.true_peak_dbtp is None or measured.true_peak_dbtp <= PROFILES[name].ceiling_dbtp
 
 
+@pytest.mark.parametrize("name", ["wav24k", "ivr-pcm8k", "acx"])
+def test_the_limiters_share_is_foreseen(name: str, tmp_path: Path) -> None:
+    """A gain that must be made up for what the limiter takes is nearly right before anything is written."""
+    from jobs.blocks import sliced
+    from jobs.level import first_setting, level_db
+    from jobs.limiter import Limiter
+    from jobs.loudness import Meter
+
+    profile, samples = PROFILES[name], speech(6, seed=31, peak=0.5)
+    samples[::1111] *= 10
+    draft, after = Meter(24_000, speech=True, true_peak=False), Meter(24_000, speech=True)
+    draft.feed(samples)
+    setting = first_setting(draft.finish(), profile, 6)
+    limiter = Limiter(24_000, setting.limit_dbtp)
+    for block in limiter.limited(sliced((samples * 10 ** (setting.gain_db / 20)).astype(np.float32))):
+        after.feed(block)
+    assert limiter.deepest_db > 3
+    assert level_db(after.finish(), profile, 6) == pytest.approx(profile.target_db, abs=0.3)
+
+
 def test_stereo_is_the_same_signal_twice(tmp_path: Path) -> None:
     profile = replace(PROFILES["wav24k"], channels=2, target_db=-16.0)
     path, measured = made([speech(2)], profile, tmp_path)
