@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import tomllib
 import types
 import typing
@@ -19,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from jobs.errors import UserError
+from jobs.model_store import model_for
 from jobs.settings import Settings
 
 CONFIG_NAME = "cosyvoice-batch.toml"
@@ -46,7 +48,13 @@ _OPTIONS: Mapping[str, _Option] = {
     ),
     "encoding": _Option("Encoding of the manifest.", "Files", default="detected"),
     "engine": _Option("Engine: `auto`, or a name from `models list`.", "Engine", "-e"),
-    "model": _Option("Folder of a CosyVoice model.", "Engine", "-m", default="none", metavar="FOLDER"),
+    "model": _Option(
+        "CosyVoice model: a folder, or a name that `models pull` knows.",
+        "Engine",
+        "-m",
+        default="COSYVOICE_BATCH_MODEL, else one that was pulled",
+        metavar="FOLDER|NAME",
+    ),
     "devices": _Option("Devices to use: `auto` or `cpu`.", "Engine"),
     "precision": _Option("Number format: `auto`, `fp32`, `bf16`, `fp16` or `int8`.", "Engine"),
     "workers": _Option("Worker processes.", "Engine", default="CPU cores / threads"),
@@ -121,6 +129,8 @@ def _parameter(name: str) -> inspect.Parameter:
 
 def _kind(name: str) -> Any:
     """The plain type of a setting: `int` for `int | None`, `str` for a choice of words."""
+    if name == "model":
+        return str  # a folder, or the name of a model that was pulled
     hint = _HINTS[name]
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
@@ -143,9 +153,10 @@ def gather_settings(flags: Mapping[str, Any], config: Path | None, beside: Path 
     if path is None and beside is not None and (beside / CONFIG_NAME).is_file():
         path = beside / CONFIG_NAME
     from_file = _read_config(path, named=config is not None) if path is not None else {}
-    settings = replace(Settings(), **{**from_file, **flags})
+    chosen = {**from_file, **flags}
+    settings = replace(Settings(), **{**chosen, "model": None})
     _check(settings, path)
-    return settings
+    return replace(settings, model=model_for(settings.engine, chosen.get("model"), os.environ))
 
 
 def _read_config(path: Path, *, named: bool) -> dict[str, Any]:
@@ -175,6 +186,8 @@ def _read_config(path: Path, *, named: bool) -> dict[str, Any]:
 
 def _converted(name: str, value: Any, folder: Path) -> tuple[Any, str]:
     """A config value as the setting's type; paths count from the config file. Second: what is wrong with it."""
+    if name == "model" and isinstance(value, str):
+        return str(folder / value) if (folder / value).is_dir() else value, ""
     kind = _kind(name)
     if kind is Path and isinstance(value, str):
         return folder / Path(value).expanduser(), ""

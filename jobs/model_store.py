@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from cosyvoice.catalog import ENGINES
 from cosyvoice.engine import ModelMissing
 from cosyvoice.model_folder import find_files
 from jobs.errors import EnvironmentFault
@@ -88,6 +89,20 @@ def find_model(name_or_folder: str | None, environ: Mapping[str, str]) -> Path |
     raise EnvironmentFault(
         f"model {said} is neither a folder nor a name ({', '.join(MODELS)}): check the path, or see `models list`"
     )
+
+
+def model_for(engine: str, named: str | None, environ: Mapping[str, str]) -> Path | None:
+    """The folder that an engine of this name is to load; None for engines that need none, and where there is none.
+
+    An engine that is asked for by its generation takes the pulled model of that generation before any other.
+    Raises EnvironmentFault as `find_model` does.
+    """
+    if engine in ENGINES and not ENGINES[engine].needs_model:
+        return None
+    if named is None and engine in MODELS and MODEL_VARIABLE not in environ:
+        own = models_folder(environ) / engine
+        return own if look(own).state == "complete" else find_model(None, environ)
+    return find_model(named, environ)
 
 
 def look(folder: Path) -> FolderState:
