@@ -13,6 +13,7 @@ from cli.options import gather_settings, with_settings
 from cli.output import complain, problems, result, table, text
 from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader, tell_notes
 
+VOICE_WARNINGS_SHOWN = 50
 CHECK_OPTIONS = (
     "out",
     "profile",
@@ -63,6 +64,8 @@ def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None,
         tell_notes(source, tally)
     for warning in view.warnings:
         complain(f"warning: {warning}")
+    for remark in view.voices[:VOICE_WARNINGS_SHOWN]:
+        complain(f"warning: {remark}")
     problems([str(problem) for problem in view.problems], view.problems_count)
     if as_json:
         result(view.as_dict())

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from cosyvoice.catalog import ENGINES, EngineFacts
 from cosyvoice.engine import Mode, Voice
+from jobs.audition import Auditions
 from jobs.files import file_digest
 from jobs.fingerprint import digest
 
 if TYPE_CHECKING:
     from jobs.records import Item
+    from jobs.remarks import Remark
     from presets.catalog import VoicePreset
 
 
@@ -33,34 +35,62 @@ class Role:
     voice: Voice
     mode: Mode
     instruction: str | None
+    warnings: tuple[str, ...] = ()
+    """What the linter says of what the row itself brings; what it says of a named voice stands with the voice."""
 
 
 class Casting:
-    """Casts items for one run; each reference audio is read and hashed once."""
+    """Casts items for one run; each reference audio is read, hashed and examined once."""
 
     def __init__(self, engine: EngineFacts, presets: Mapping[str, VoicePreset], default_voice: str | None) -> None:
         self._engine = engine
         self._presets = presets
         self._default = default_voice
         self._digests: dict[str, str] = {}
+        self.auditions = Auditions(engine.name)
+        """What the linter said of the voices that were cast so far."""
 
     def cast(self, item: Item, language: str) -> Role:
         """Who speaks `item`, whose text is mostly in `language`.
 
-        Raises Miscast when the engine cannot do what the row asks.
+        Raises Miscast when the engine cannot do what the row asks, or the linter refuses the voice.
         """
+        preset = None
         if item.ref_audio is not None:
             voice = self._from_reference("reference audio", item.ref_audio, item.ref_text, item.language)
         else:
-            voice = self._from_preset(item.voice or self._default or self._stock(language), language, item)
-        instruction = item.instruction or self._preset_instruction(item)
+            preset = self._preset(item.voice or self._default or self._stock(language))
+            voice = self._from_preset(preset)
+        instruction = item.instruction or (preset.instruction if preset is not None else None)
         if instruction is not None and not self._engine.instructs:
             raise Miscast("instruction", self._cannot("follow an instruction", lambda facts: facts.instructs))
-        return Role(voice, self._mode(item, voice, instruction), instruction)
+        mode = self._mode(item, voice, instruction)
+        return Role(voice, mode, instruction, self._hear(item, voice, mode, instruction, preset))
 
-    def _preset_instruction(self, item: Item) -> str | None:
-        preset = self._presets.get(item.voice or self._default or "")
-        return preset.instruction if preset is not None and item.ref_audio is None else None
+    def _hear(
+        self, item: Item, voice: Voice, mode: Mode, instruction: str | None, preset: VoicePreset | None
+    ) -> tuple[str, ...]:
+        """What the linter warns of in what the row itself brings. Raises Miscast where it refuses anything."""
+        of_voice: tuple[Remark, ...] = ()
+        if voice.audio is not None:
+            of_voice = self.auditions.hear_recording(voice, self._digests[voice.audio], mode, preset)
+        of_wish = self.auditions.hear_instruction(instruction) if instruction is not None else ()
+        for remark in (*of_voice, *of_wish):
+            if remark.severity == "refuse":
+                raise self._refused(item, remark, preset)
+        of_row = of_wish if item.instruction is not None else ()
+        if preset is not None:
+            self.auditions.enter(preset, of_voice)
+        else:
+            of_row = (*of_voice, *of_row)
+        return tuple(remark.message for remark in of_row if remark.severity == "warn")
+
+    def _refused(self, item: Item, remark: Remark, preset: VoicePreset | None) -> Miscast:
+        if remark.about == "instruction" and item.instruction is not None:
+            return Miscast("instruction", remark.message)
+        if preset is not None:
+            return Miscast("voice", f"{preset.name!r} ({preset.file}): {remark.message}")
+        return Miscast("ref_text" if remark.about == "text" else "ref_audio", remark.message)
 
     def _mode(self, item: Item, voice: Voice, instruction: str | None) -> Mode:
         if voice.audio is None:
@@ -71,12 +101,16 @@ class Casting:
             return "instruct"
         return "zero_shot" if voice.text else "cross_lingual"
 
-    def _from_preset(self, name: str, language: str, item: Item) -> Voice:
+    def _preset(self, name: str) -> VoicePreset:
         preset = self._presets.get(name)
         if preset is None:
             near = difflib.get_close_matches(name, self._presets, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "; `voices list` shows them"
             raise Miscast("voice", f"no voice is called {name!r}{hint}")
+        return preset
+
+    def _from_preset(self, preset: VoicePreset) -> Voice:
+        name = preset.name
         if preset.audio is not None:
             return self._from_reference(name, preset.audio, preset.text, preset.language)
         if preset.engine is not None and preset.engine != self._engine.name and self._engine.name != "tone":

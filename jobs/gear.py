@@ -26,6 +26,7 @@ from jobs.settings import Settings
 from jobs.text import VERSION as TEXT_VERSION
 from jobs.text import FrontEnd
 from jobs.version import library_version
+from jobs.voice_store import voice_folders
 from jobs.words import default_model_folder, open_word_breaker
 from presets.catalog import PresetError, profiles, voices
 
@@ -45,6 +46,7 @@ class Gear:
     voices: Mapping[str, VoicePreset]
     front_end: FrontEnd
     lexicon: Lexicon | None
+    casting: Casting
     planner: Planner
     rules: RowRules
     text_front_end: Mapping[str, str]
@@ -66,11 +68,12 @@ def gather(settings: Settings, folder: Path) -> Gear:
         warnings.append(words.degraded)
     front_end = FrontEnd(lexicon, words)
     revision = model_revision(engine, settings.model)
+    casting = Casting(engine, cast, settings.voice)
     planner = Planner(
         settings=settings,
         engine=engine,
         revision=revision,
-        casting=Casting(engine, cast, settings.voice),
+        casting=casting,
         profiles=shapes,
         front_end=front_end,
         finish_version=FINISH_VERSION,
@@ -95,6 +98,7 @@ def gather(settings: Settings, folder: Path) -> Gear:
         voices=cast,
         front_end=front_end,
         lexicon=lexicon,
+        casting=casting,
         planner=planner,
         rules=rules,
         text_front_end={
@@ -149,7 +153,7 @@ def load_presets(settings: Settings) -> tuple[dict[str, Profile], dict[str, Voic
     try:
         return (
             profiles([settings.profiles_folder] if settings.profiles_folder else []),
-            voices([settings.voices_folder] if settings.voices_folder else []),
+            voices(voice_folders(settings.voices_folder)),
         )
     except PresetError as error:
         raise UserError(str(error)) from error

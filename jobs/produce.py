@@ -238,6 +238,6 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
         "resumed_takes": opened.resumed,
         "device": ", ".join(sorted(opened.devices)),
         "seconds": round(opened.seconds, 3),
-        "warnings": list(opened.prepared.warnings),
+        "warnings": [*opened.prepared.warnings, *(opened.role.warnings if opened.role else ())],
         "lexicon_hits": list(opened.prepared.lexicon_hits),
     }

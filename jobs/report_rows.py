@@ -79,6 +79,21 @@ class DeviceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class VoiceRow:
+    """One named voice that the run's items are spoken with."""
+
+    name: str
+    language: str
+    source: str
+    """File name of its recording, or the engine and its speaker."""
+    licence: str | None
+    consent: str | None
+    """Who agreed to its use."""
+    warnings: tuple[str, ...] = ()
+    """What the linter said of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Totals and circumstances of the run."""
 
@@ -109,6 +124,7 @@ class RunFacts:
     interrupted: bool = False
     resumed_from: str | None = None
     """Run that this one went on from."""
+    voices: tuple[VoiceRow, ...] = ()
 
 
 def names_of(record: type) -> tuple[str, ...]:
@@ -116,7 +132,7 @@ def names_of(record: type) -> tuple[str, ...]:
     return tuple(entry.name for entry in fields(record))
 
 
-_FIELDS = {record: names_of(record) for record in (ItemRow, TakeRow, DeviceRow, RunFacts, Measured)}
+_FIELDS = {record: names_of(record) for record in (ItemRow, TakeRow, DeviceRow, VoiceRow, RunFacts, Measured)}
 
 
 def plain(value: Any) -> Any:

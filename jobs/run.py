@@ -31,6 +31,7 @@ from jobs.worker import WorkerSpec
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
 MAX_PROBLEMS_KEPT = 1000
 """Mistakes of one manifest that are held for printing; the rest are counted."""
+VOICE_WARNINGS_SHOWN = 50
 
 
 class Interrupted(Exception):
@@ -112,6 +113,7 @@ def _run_locked(
     for warning in gear.warnings:
         progress.warn(warning)
     problems, problems_count, totals = _plan(order, gear, journal, number, check_stop)
+    _tell_voices(gear, progress)
     progress.planned(totals)
     stopped: Exception | None = None
     try:
@@ -143,6 +145,20 @@ def _run_locked(
     if not isinstance(stopped, Interrupted | EnvironmentFault):
         rmtree(order.folder / STATE_FOLDER / "temporary", ignore_errors=True)
     return Finding(exit_code, as_summary(facts), problems, problems_count, reports, str(stopped or ""))
+
+
+def _tell_voices(gear: Gear, progress: Progress) -> None:
+    """What the linter said of the voices, once for each of them."""
+    warned = 0
+    for whose, remark in gear.casting.auditions.remarks():
+        if remark.severity == "info":
+            progress.note(f"{whose}: {remark.message}")
+            continue
+        warned += 1
+        if warned <= VOICE_WARNINGS_SHOWN:
+            progress.warn(f"{whose}: {remark.message}")
+    if warned > VOICE_WARNINGS_SHOWN:
+        progress.warn(f"{warned - VOICE_WARNINGS_SHOWN} more warnings of voices; the report has them")
 
 
 def _plan(

@@ -81,6 +81,7 @@ def facts_of(
         exit_code=exit_code,
         interrupted=interrupted,
         resumed_from=circumstances.resumed_from,
+        voices=gear.casting.auditions.rows(),
     )
 
 

@@ -41,6 +41,8 @@ class View:
     problems: list[Problem] = field(default_factory=list)
     problems_count: int = 0
     warnings: tuple[str, ...] = ()
+    voices: list[str] = field(default_factory=list)
+    """What the linter warns of in the voices, a line each."""
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -58,6 +60,7 @@ class View:
             "problems": [str(problem) for problem in self.problems],
             "problems_count": self.problems_count,
             "warnings": list(self.warnings),
+            "voices": self.voices,
         }
 
 
@@ -88,6 +91,8 @@ def survey(
             if journal is not None:
                 view.removed = sum(1 for item_id in journal.built_ids() if item_id not in ids)
                 _estimate(view, gear, settings, journal)
+        remarks = gear.casting.auditions.remarks()
+        view.voices = [f"{whose}: {remark.message}" for whose, remark in remarks if remark.severity != "info"]
     finally:
         if journal is not None:
             journal.close()
