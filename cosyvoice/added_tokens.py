@@ -45,6 +45,9 @@ _PINYIN = _tokens(
     """
 )
 
+PHONEMES = frozenset((*_CMU_PHONES, *_PINYIN))
+"""Stand in a text in place of letters, known to CosyVoice 3 alone: `[j][ǐ]`, `[HH][AH0]`. A closed list."""
+
 ADDED_TOKENS: dict[Generation, tuple[str, ...]] = {
     2: _CONTROLS,
     3: (*_CONTROLS, "<|endofsystem|>", *_CMU_PHONES, *_PINYIN),

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cosyvoice.added_tokens import PHONEMES
 from cosyvoice.engine import Engine, EngineError
 
 
@@ -32,6 +33,10 @@ class EngineFacts:
     """Needs a model folder given by the user."""
     factory: str
     """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine."""
+    accelerates: bool = False
+    """Computes on accelerators too; without it the run looks for none."""
+    memory_bytes: int = 0
+    """Free memory that one instance wants on its device, weights and full batches; 0: it does not say."""
     katakana: bool = False
     """Reads Japanese from katakana only; kanji come out wrong."""
     revision: str = ""
@@ -73,6 +78,10 @@ _CONTROLS = frozenset(
     | {"[clucking]", "[hissing]", "[lipsmack]", "[vocalized-noise]", "[accent]", "[mn]", "<strong>", "</strong>"}
 )
 
+# Weights of the three networks (2 GB in bf16 and fp32), cache of the language model (2.4 GB at pipeline.ROOM), one flow
+# batch. An estimate from the shapes; not measured on a card yet.
+_PIPELINE_BYTES = 6 * 2**30
+
 COSYVOICE2 = EngineFacts(
     name="cosyvoice2",
     title="CosyVoice 2 (0.5B)",
@@ -86,6 +95,8 @@ COSYVOICE2 = EngineFacts(
     max_words=45,
     needs_model=True,
     factory="cosyvoice.pipeline:load",
+    accelerates=True,
+    memory_bytes=_PIPELINE_BYTES,
 )
 
 COSYVOICE3 = EngineFacts(
@@ -95,13 +106,14 @@ COSYVOICE3 = EngineFacts(
     clones=True,
     instructs=True,
     languages=frozenset({"zh", "en", "ja", "ko", "yue", "de", "es", "fr", "it", "ru"}),
-    # Besides the controls it takes phonemes in place of text: [j][ǐ], [HH][AH0].
-    tags=_CONTROLS | {"[phonemes]"},
+    tags=_CONTROLS | PHONEMES,
     katakana=True,
     max_cjk_chars=70,
     max_words=45,
     needs_model=True,
     factory="cosyvoice.pipeline:load",
+    accelerates=True,
+    memory_bytes=_PIPELINE_BYTES,
 )
 
 ENGINES: dict[str, EngineFacts] = {facts.name: facts for facts in (KOKORO, COSYVOICE2, COSYVOICE3, TONE)}

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cosyvoice.added_tokens import PHONEMES
 from cosyvoice.catalog import ENGINES
 from jobs.clean import LITERALS, restore
 from jobs.measure import word_set
 from jobs.text_fault import excerpt, raise_if
 
 MAX_BREAK_MS = 60_000
-PHONEMES = "[phonemes]"
-"""Stands in an engine's tags for all its phoneme tokens, such as `[j]` and `[ǐ]`."""
 SAY_AS_KINDS = (
     "digits",
     "phone",
@@ -161,7 +160,7 @@ class _Reader:
         elif short and name in SAY_AS_KINDS:
             inner = (start + 1 + short.start(2), start + 1 + short.end(2))
             self._spoken_as(name, start, end, inner, {}, written)
-        elif written in self.tags or (PHONEMES in self.tags and _PHONEME.fullmatch(inside)):
+        elif written in self.tags:
             self._tag(start, end)
         elif self._looks_like_tag(start, end, inside):
             self._unknown(written)
@@ -226,7 +225,7 @@ class _Reader:
             engines = ", ".join(knowing)
             message = f"is a tag that this engine lacks (known to {engines}): choose such an engine, or remove it"
         else:
-            own = ", ".join(sorted(self.tags))
+            own = ", ".join(sorted(self.tags - PHONEMES))
             message = "looks like a tag, and is none" + (f" (this engine knows {own})" if own else "") + ": remove it"
         self._fault(written, f"{message}, or {literal}")
 

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosyvoice.added_tokens import PHONEMES
 from jobs.clean import clean, clean_escaped
 from jobs.markup import escape, parse
 from jobs.text_fault import TextFault
 
-TAGS = frozenset({"[laughter]", "<strong>", "</strong>", "<|en|>", "[phonemes]"})
+TAGS = frozenset({"[laughter]", "<strong>", "</strong>", "<|en|>"}) | PHONEMES
 NONE: frozenset[str] = frozenset()
 
 

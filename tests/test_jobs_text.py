@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosyvoice.added_tokens import PHONEMES
 from jobs.clean import clean
 from jobs.lexicon import Lexicon, Rule
 from jobs.markup import escape
@@ -20,7 +21,7 @@ from jobs.words import open_word_breaker
 WORDS = open_word_breaker(None)
 FRONT_END = FrontEnd(None, WORDS)
 ROOM = Budget(60, 30)
-TAGS = frozenset({"[laughter]", "<strong>", "</strong>", "<|en|>", "[phonemes]"})
+TAGS = frozenset({"[laughter]", "<strong>", "</strong>", "<|en|>"}) | PHONEMES
 
 
 def prepare(
