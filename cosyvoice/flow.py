@@ -19,7 +19,7 @@ from cosyvoice.flow_attention import Frames
 from cosyvoice.flow_dit import DitEstimator
 from cosyvoice.flow_encoder import LookaheadLayer, UpsamplingEncoder
 from cosyvoice.flow_unet import UnetEstimator
-from cosyvoice.packed_layers import pack_linears
+from cosyvoice.packed_layers import own_tensors, pack_linears
 from cosyvoice.weights import load_strict
 
 MAX_FRAMES = 15_000
@@ -60,6 +60,8 @@ class Flow:
         self.estimator.prepare(times, dtype)
         pack_linears(net, torch.float32)
         self.front = net
+        own_tensors(self.front)
+        own_tensors(self.estimator)
         self._noise = fixed_noise(config.mel_channels).to(device)
         self._first_steps: dict[int, Tensor] = {}
 

@@ -37,7 +37,7 @@ class PackedLayer(nn.Module):
         super().__init__()
         self.out_features, self.in_features = weight.shape
         self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
-        self.offset = bias
+        self.offset = None if bias is None else bias.clone()
         self.dtype = weight.dtype
 
     def forward(self, x: Tensor, activation: Activation = "none") -> Tensor:
@@ -83,6 +83,13 @@ def pack_linears(module: nn.Module, dtype: torch.dtype) -> int:
             else:
                 child.to(dtype)
     return packed
+
+
+@torch.no_grad()
+def own_tensors(module: nn.Module) -> None:
+    """Copy what still lies in a memory-mapped checkpoint: one small tensor would keep the whole file in memory."""
+    for tensor in (*module.parameters(), *module.buffers()):
+        tensor.data = tensor.data.clone()
 
 
 @functools.cache

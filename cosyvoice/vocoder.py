@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from cosyvoice.config import VocoderConfig
+from cosyvoice.packed_layers import own_tensors
 from cosyvoice.vocoder_net import HiftNet, end_mask
 from cosyvoice.vocoder_source import FixedNoise
 from cosyvoice.weights import fold_weight_norm, load_strict
@@ -39,7 +40,7 @@ class Vocoder:
         with torch.device("meta"):
             net = HiftNet(config)
         load_strict(net, fold_weight_norm(state), "hift.pt")
-        net.requires_grad_(False).eval().to(device)
+        own_tensors(net.requires_grad_(False).eval().to(device))
         return cls(config, net, device, FixedNoise(net.m_source, noise_generator) if config.generation == 3 else None)
 
     def waveform(self, mels: Sequence[Tensor], seeds: Sequence[int]) -> list[Tensor]:

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.flow import full_size
-from benchmarks.parity_flow import check, load_flow
+from benchmarks.parity_data import load_state
+from benchmarks.parity_flow import check, load_flow, read_small_config
 from cosyvoice.batches import buckets
 from cosyvoice.flow import Flow, FlowNet, FlowRequest, change_speed
 from cosyvoice.flow_attention import Frames, attend
@@ -163,3 +164,15 @@ def test_what_the_flow_remembers_does_not_change_a_bit(flow: Flow) -> None:
 def test_mish_equals_its_definition() -> None:
     x = torch.tensor([-200.0, -30.0, -1.5, -1e-4, 0.0, 0.3, 19.0, 21.0, 90.0])
     torch.testing.assert_close(mish(x), F.mish(x), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("generation", [2, 3])
+def test_nothing_of_a_mapped_checkpoint_is_kept(generation: int) -> None:
+    state = load_state(DATA, f"v{generation}_flow")[0]
+    file = torch.cat([tensor.flatten() for tensor in state.values()])
+    parts = file.split([tensor.numel() for tensor in state.values()])
+    mapped = {name: part.view_as(tensor) for (name, tensor), part in zip(state.items(), parts, strict=True)}
+    flow = Flow.build(read_small_config(DATA, generation), mapped, torch.device("cpu"))
+    wanted = load_flow(DATA, generation).mel([random_request(5, 2)])[0]
+    file.fill_(float("nan"))
+    assert torch.equal(flow.mel([random_request(5, 2)])[0], wanted)
