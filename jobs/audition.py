@@ -36,8 +36,8 @@ class Auditions:
         key = (voice.digest, mode)
         if key not in self._heard:
             self._heard[key] = self._examine(voice, content, mode)
-            if owner is None and voice.audio is not None:
-                self._recordings.setdefault(voice.audio, {}).update(dict.fromkeys(self._heard[key]))
+        if owner is None and voice.audio is not None:
+            self._recordings.setdefault(voice.audio, {}).update(dict.fromkeys(self._heard[key]))
         return self._heard[key]
 
     def _examine(self, voice: Voice, content: str, mode: Mode) -> tuple[Remark, ...]:

@@ -66,7 +66,7 @@ def examine_instruction(instruction: str, generation: Generation | None = None) 
     if not _key(bare):
         message = f"the instruction {instruction[:_SHOWN_CHARS]!r} says nothing; write one or leave it out"
         remarks.append(_remark("refuse", "instruction_empty", message))
-    elif bare == instruction.strip():
+    elif not remarks:
         remarks += _unlike(bare, generation)
     return in_order(remarks)
 

@@ -37,7 +37,7 @@ _LEAD_S, _INNER_SILENCE_S = 0.5, 1.2
 _OFFSET = 0.01
 _CANCELS_DB = 6.0
 _NO_TREBLE_DB = -45.0
-_UNBROKEN_S = 6.0
+_UNBROKEN_S, _PAUSED_SHARE = 6.0, 0.02
 _TRIM = "cut it to 3 to 10 s at a pause, or let `voices add NAME --audio FILE --trim-reference` do it"
 
 
@@ -143,6 +143,7 @@ def _format(m: Measures) -> Iterator[Remark]:
 
 def _spoiled(m: Measures) -> Iterator[Remark]:
     ratio_db = m.speech_db - m.floor_db
+    paused_s = sum(pause.end_s - pause.start_s for pause in m.pauses)
     if m.clipped_share > _CLIPPED_SHARE:
         yield _warn(
             "clipped",
@@ -154,11 +155,11 @@ def _spoiled(m: Measures) -> Iterator[Remark]:
             f"is noisy: the speech lies only {ratio_db:.0f} dB above the noise (at {m.floor_db:.0f} dB of full scale), "
             f"{_CLEAN_DB:.0f} dB and more are good; the voice will hiss, record it in a quiet room",
         )
-    elif not m.pauses and m.speech_s >= _UNBROKEN_S:
+    elif paused_s < _PAUSED_SHARE * m.speech_s and m.speech_s >= _UNBROKEN_S:
         yield _warn(
             "no_pauses",
-            f"holds {m.speech_s:.1f} s of speech without any pause, as if the pauses had been cut out; the level of "
-            "such a voice drifts and it hisses, take the untouched recording",
+            f"holds {m.speech_s:.1f} s of speech and {paused_s:.1f} s of pauses in it, as if they had "
+            "been cut out; the level of such a voice drifts and it hisses, take the untouched recording",
         )
     if m.speech_db < _FAINT_DB:
         yield _warn("faint", f"is faint: the speech is at {m.speech_db:.0f} dB of full scale; raise it to about -23 dB")

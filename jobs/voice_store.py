@@ -135,7 +135,7 @@ def checked_name(name: str, *, shipped_too: bool = False) -> str:
     """The name if a file may be called so on every system and no shipped voice is. Raises UserError."""
     normal = unicodedata.normalize("NFC", name)
     suggested = safe_part(normal)[:MAX_NAME_CHARS]
-    if not name or normal != name or suggested != name or any(character.isspace() for character in name):
+    if suggested != name or not name.isprintable() or any(character.isspace() for character in name):
         better = "_".join(suggested.split()) or "voice"
         raise UserError(f"{name[:80]!r} is no name for a voice: it becomes a file name; take one such as {better!r}")
     if not shipped_too and name.casefold() in {shipped.casefold() for shipped in voices()}:
