@@ -1,25 +1,49 @@
-"""`devices`: what this machine can compute on."""
+"""`devices`: what this machine can compute on, and why something cannot be used."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from cli.output import result, table
+from cli.output import result, table, text
 from cli.run import JsonOption
+
+if TYPE_CHECKING:
+    from jobs.devices import Device
 
 
 def devices(as_json: JsonOption = False) -> None:
-    """List the devices of this machine that a run can use."""
-    from jobs.devices import cpu
+    """List the devices that a run can use, and what keeps others from being used.
 
-    found = [cpu()]
+    Looks in child processes, as a run does: a broken driver is told, it breaks nothing here.
+    """
+    from jobs.probe import find
+
+    found = find()
     if as_json:
-        result([asdict(device) for device in found])
+        listed = [asdict(device) | {"kind": device.kind, "versions": dict(device.versions)} for device in found.devices]
+        result({"devices": listed, "troubles": [asdict(trouble) for trouble in found.troubles]})
         return
     table(
-        ("device", "what", "cores", "memory"),
+        ("device", "what", "memory free / all", "formats", "precision", "with"),
         [
-            (d.name, d.title, str(d.cores), f"{d.memory_bytes / 2**30:.1f} GiB" if d.memory_bytes else "unknown")
-            for d in found
+            (d.name, d.title, _memory(d), " ".join(d.number_formats), d.precision, _versions(d))
+            for d in found.devices
+            if not d.fault
         ],
     )
+    for device in found.devices:
+        if device.fault:
+            text(f"cannot be used: {device.name} ({device.title}): {device.fault}")
+    for trouble in found.troubles:
+        text(f"trouble with {trouble}")
+
+
+def _memory(device: Device) -> str:
+    cores = f"{device.cores} cores, " if device.cores else ""
+    free, whole = (f"{n / 2**30:.1f}" if n is not None else "?" for n in (device.free_bytes, device.memory_bytes))
+    return f"{cores}{free} / {whole} GiB"
+
+
+def _versions(device: Device) -> str:
+    return ", ".join(f"{name} {version}" for name, version in device.versions)

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jobs.device_choice import read_wishes
 from jobs.errors import UserError
 from jobs.model_store import model_for
 from jobs.settings import Settings
@@ -55,9 +56,21 @@ _OPTIONS: Mapping[str, _Option] = {
         default="COSYVOICE_BATCH_MODEL, else one that was pulled",
         metavar="FOLDER|NAME",
     ),
-    "devices": _Option("Devices to use: `auto` or `cpu`.", "Engine"),
+    "devices": _Option(
+        "Devices to use: `auto`, `cpu`, `cuda`, `cuda:0,2`, `npu:*`, `mlu:0` …; `devices` lists them.", "Engine"
+    ),
+    "min_free_memory": _Option(
+        "GiB that must be free on an accelerator.", "Engine", default="what the engine needs", metavar="GIB"
+    ),
+    "cpu_fallback": _Option(
+        "Let the CPU go on when no accelerator is left.", "Engine", flag="--cpu-fallback/--no-cpu-fallback"
+    ),
     "precision": _Option("Number format: `auto`, `fp32`, `bf16`, `fp16` or `int8`.", "Engine"),
-    "workers": _Option("Worker processes.", "Engine", default="CPU cores / threads"),
+    "workers": _Option("Worker processes on the CPU.", "Engine", default="CPU cores / threads"),
+    "workers_per_device": _Option("Workers on each accelerator.", "Engine", default="by free memory, at most 4"),
+    "recycle_memory": _Option(
+        "GiB of memory after which a worker is replaced.", "Engine", default="when it has doubled", metavar="GIB"
+    ),
     "threads": _Option("CPU threads per worker.", "Engine"),
     "heartbeat_s": _Option(
         "Seconds without progress after which a worker counts as hung.", "Engine", flag="--heartbeat"
@@ -86,6 +99,9 @@ _CHOICES = {
 }
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "workers": (1, 1024),
+    "workers_per_device": (1, 64),
+    "min_free_memory": (0, 4096),
+    "recycle_memory": (0.1, 4096),
     "threads": (1, 1024),
     "takes": (1, 100),
     "max_failures": (1, 1_000_000_000),
@@ -208,8 +224,10 @@ def _check(settings: Settings, config: Path | None) -> None:
         value = getattr(settings, name)
         if value is not None and not low <= value <= high:
             wrong.append(f"{_flag(name)}: {value} is not between {low:g} and {high:g}")
-    if settings.devices not in ("auto", "cpu"):
-        wrong.append(f"--devices: {settings.devices!r} is not one of auto, cpu")
+    try:
+        read_wishes(settings.devices)
+    except ValueError as error:
+        wrong.append(f"--devices: {error}")
     if wrong:
         raise UserError("\n".join(wrong) + (f" (see also {config})" if config else ""))
 

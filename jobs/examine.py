@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,14 +13,10 @@ from pathlib import Path
 
 from jobs import devices
 from jobs.errors import EnvironmentFault
+from jobs.probe import NO_AUTOLOAD, PROBE_S, find
 from jobs.version import library_version, tool_version
 
 _NEEDED = ("numpy", "scipy", "soundfile", "soxr", "wetext", "onnxruntime", "misaki", "hibari-tts", "tokenizers")
-_TORCH_PROBE = (
-    "import torch; print(torch.__version__, 'CUDA' if torch.cuda.is_available() else 'CPU only', end=''); "
-    "import torchaudio; print(', torchaudio', torchaudio.__version__)"
-)
-PROBE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +61,36 @@ def _segmenter() -> Finding:
 
 
 def _torch() -> Iterator[Finding]:
-    """Asked in a child: a broken vendor plug-in makes `import torch` itself fail, and must not take us along."""
+    """torchaudio is tried in a child like torch: where their builds do not fit, its import fails."""
+    found = find()
+    cpu = found.devices[0]
+    version = dict(cpu.versions).get("torch", "")
+    blamed = next((str(t) for t in found.troubles if not t.kind), "the CosyVoice engines need it")
+    yield Finding("torch", bool(version), version or "none", "" if version else blamed, needed=False)
+    if version:
+        yield _torchaudio()
+    for device in found.devices[1:]:
+        free = f"{device.free_bytes / 2**30:.1f} GiB free" if device.free_bytes is not None else "free memory unknown"
+        told = f"{device.title}, {free}, {' '.join(device.number_formats)}"
+        yield Finding(device.name, not device.fault, told if not device.fault else device.title, device.fault, False)
+    for trouble in found.troubles:
+        if trouble.kind:
+            yield Finding(f"{trouble.subject} ({trouble.kind} devices)", False, trouble.what, trouble.fix, False)
+
+
+def _torchaudio() -> Finding:
+    """Asked without plug-ins, so that a broken one is not blamed on torchaudio."""
+    script = "import torchaudio; print(torchaudio.__version__)"
     try:
-        child = subprocess.run([sys.executable, "-c", _TORCH_PROBE], capture_output=True, text=True, timeout=PROBE_S)
+        child = subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, **NO_AUTOLOAD}, capture_output=True, text=True,
+            timeout=PROBE_S,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        yield Finding("torch", False, f"import did not end in {PROBE_S:.0f} s", "look at the vendor's driver", False)
-        return
-    fix = ""
-    if child.returncode:
-        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
-        fix = f"the CosyVoice engines need torch and torchaudio of matching builds: {last}"
-    yield Finding("torch and torchaudio", child.returncode == 0, child.stdout.strip() or "broken", fix, False)
+        return Finding("torchaudio", False, f"import did not end in {PROBE_S:.0f} s", "install it again", False)
+    last = (child.stderr.strip().splitlines() or ["no message"])[-1]
+    fix = f"install torchaudio of the same build as torch: {last}" if child.returncode else ""
+    return Finding("torchaudio", child.returncode == 0, child.stdout.strip() or "broken", fix, False)
 
 
 def _machine() -> Iterator[Finding]:

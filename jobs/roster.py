@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from jobs.crew import Child, Gone
 from jobs.errors import EnvironmentFault
 from jobs.files import explain
+from jobs.memory_watch import MemoryWatch
 from jobs.progress import Progress
 from jobs.records import Take
 from jobs.worker import SpeakJob, WorkerSpec, work
@@ -19,6 +20,14 @@ log = logging.getLogger(__name__)
 
 RESTARTS_ALLOWED = 2
 """Deaths in a row, without one take between them, after which a worker is not started again."""
+FORGIVEN_AFTER_TAKES = 200
+"""A device that failed gets a fresh process once; if it fails again within so many takes, it is retired."""
+
+
+class Requeue(Protocol):
+    """Takes back the jobs of a worker that died; `device_failed` says that the texts are hardly to blame."""
+
+    def __call__(self, jobs: list[SpeakJob], *, device_failed: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +50,47 @@ class Tally:
     audio_s: float = 0.0
     busy_s: float = 0.0
     restarts: int = 0
+    host_peak_bytes: int = 0
+    device_peak_bytes: int = 0
     notes: list[str] = field(default_factory=list)
 
 
 class Worker:
     """One seat in the roster: the process in it may change."""
 
-    def __init__(self, spec: WorkerSpec) -> None:
+    def __init__(self, spec: WorkerSpec, recycle_bytes: int | None) -> None:
         self.spec = spec
         self.tally = Tally()
-        self.child: Child | None = Child(spec.name, work, spec)
         self.in_hand: dict[str, SpeakJob] = {}
         self.appetite = 0
         self.deaths = 0
+        self.failed_at: int | None = None
+        """Takes that were made when its device failed last."""
+        self.leaving = ""
+        """Why it gets nothing new and is replaced once its hands are empty."""
         self.description: dict[str, str] = {}
+        self._recycle_bytes = recycle_bytes
+        self.child: Child | None = None
+        self.start()
 
-    def restart(self) -> None:
-        self.tally.restarts += 1
-        self.appetite = 0
-        self.child = Child(self.spec.name, work, self.spec)
+    def start(self) -> None:
+        """Put a new process into the seat."""
+        self.appetite, self.leaving = 0, ""
+        self.takes_before = self.tally.takes
+        self.memory = MemoryWatch(self._recycle_bytes)
+        self.child = Child(self.spec.name, work, self.spec, dict(self.spec.environment))
+
+    def remember_memory(self, host_bytes: int | None, device_bytes: int | None) -> None:
+        """Hear what the process holds; it may have to leave."""
+        reason = self.memory.hear(self.tally.takes - self.takes_before, host_bytes, device_bytes)
+        self.leaving = self.leaving or reason
+        self.tally.host_peak_bytes = max(self.tally.host_peak_bytes, self.memory.host_peak_bytes)
+        self.tally.device_peak_bytes = max(self.tally.device_peak_bytes, self.memory.device_peak_bytes)
+
+    def device_failed_again(self) -> bool:
+        """Take note of a failure of the device; whether the one before was not long ago."""
+        before, self.failed_at = self.failed_at, self.tally.takes
+        return before is not None and self.tally.takes - before < FORGIVEN_AFTER_TAKES
 
 
 class Roster:
@@ -67,13 +98,20 @@ class Roster:
 
     def __init__(
         self,
-        specs: list[WorkerSpec],
+        specs: Sequence[WorkerSpec],
         *,
         heartbeat_s: float,
         progress: Progress,
-        requeue: Callable[[list[SpeakJob]], None],
+        requeue: Requeue,
+        reserve: Sequence[WorkerSpec] = (),
+        recycle_bytes: int | None = None,
     ) -> None:
-        self.workers = [Worker(spec) for spec in specs]
+        """`reserve` are CPU workers that start when every worker of `specs` is out of work."""
+        self.workers = [Worker(spec, recycle_bytes) for spec in specs]
+        self.warnings: list[str] = []
+        """What belongs at the top of the report."""
+        self._reserve = list(reserve)
+        self._recycle_bytes = recycle_bytes
         self._heartbeat_s = heartbeat_s
         self._progress = progress
         self._requeue = requeue
@@ -94,7 +132,7 @@ class Roster:
         while hungry:
             hungry = False
             for worker in self.workers:
-                if worker.child is None or len(worker.in_hand) >= worker.appetite:
+                if worker.child is None or worker.leaving or len(worker.in_hand) >= worker.appetite:
                     continue
                 job = next_job()
                 if job is None:
@@ -111,7 +149,7 @@ class Roster:
 
         Raises EnvironmentFault when the disk refuses a take.
         """
-        for worker in self.workers:
+        for worker in list(self.workers):
             if worker.child is None:
                 continue
             try:
@@ -123,6 +161,8 @@ class Roster:
                 yield from self._hear(worker, message)
             if worker.child is not None and monotonic() - worker.child.heard > self._heartbeat_s:
                 self._bury(worker, f"{worker.spec.name} made no progress for {self._heartbeat_s:.0f} s")
+            if worker.leaving and not worker.in_hand:
+                self._recycle(worker)
 
     def end(self) -> None:
         """Stop every process; what they hold is lost and will be asked for again."""
@@ -145,8 +185,10 @@ class Roster:
                 raise explain(OSError(number, text), path)
             case ("fault", "load", text):
                 self._retire(worker, text)
-            case ("fault", _, text):
-                self._bury(worker, text)
+            case ("memory", host_bytes, device_bytes):
+                worker.remember_memory(host_bytes, device_bytes)
+            case ("fault", kind, text):
+                self._bury(worker, text, device_failed=kind == "device")
             case ("beat",):
                 pass
 
@@ -158,7 +200,15 @@ class Roster:
             worker.tally.audio_s += take.samples / take.sample_rate_hz
             self._progress.audio(take.samples / take.sample_rate_hz)
 
-    def _bury(self, worker: Worker, text: str) -> None:
+    def _recycle(self, worker: Worker) -> None:
+        message = f"a fresh process takes over: {worker.leaving}"
+        worker.tally.notes.append(message)
+        self._progress.note(f"{worker.spec.name}: {message}")
+        if worker.child is not None:
+            worker.child.kill()
+        worker.start()
+
+    def _bury(self, worker: Worker, text: str, *, device_failed: bool = False) -> None:
         """A worker died or must die: its jobs go back, a new process takes its seat if it deserves one."""
         held = list(worker.in_hand.values())
         worker.in_hand.clear()
@@ -166,12 +216,16 @@ class Roster:
         worker.tally.notes.append(text.strip().splitlines()[-1])
         if worker.child is not None:
             worker.child.kill()
-        self._requeue(held)
-        if worker.deaths > RESTARTS_ALLOWED:
+        self._requeue(held, device_failed=device_failed)
+        whose = "" if text.startswith(worker.spec.name) else f"{worker.spec.name}: "
+        told = f"{whose}{text.strip()}; {len(held)} utterances go back to the queue"
+        if (device_failed and worker.device_failed_again()) or worker.deaths > RESTARTS_ALLOWED:
+            self._progress.warn(told)
             self._retire(worker, text)
             return
-        self._progress.warn(f"{text.strip()}; {len(held)} utterances go back to the queue, the worker is restarted")
-        worker.restart()
+        self._progress.warn(f"{told}, the worker is restarted")
+        worker.tally.restarts += 1
+        worker.start()
 
     def _retire(self, worker: Worker, text: str) -> None:
         if worker.child is not None:
@@ -179,7 +233,18 @@ class Roster:
         worker.child = None
         self._last_fault = text.strip()
         worker.tally.notes.append(f"retired: {self._last_fault.splitlines()[-1]}")
-        self._progress.warn(f"{worker.spec.name} is out of work: {self._last_fault}")
+        message = f"{worker.spec.name} is out of work: {self._last_fault}"
+        self.warnings.append(message)
+        self._progress.warn(message)
+        if not self.children and self._reserve:
+            self._call_reserve()
+
+    def _call_reserve(self) -> None:
+        message = f"no accelerator is left: the CPU goes on with {len(self._reserve)} workers, which is slower"
+        self.warnings.append(message)
+        self._progress.warn(message)
+        self.workers += [Worker(spec, self._recycle_bytes) for spec in self._reserve]
+        self._reserve = []
 
     def require_someone(self) -> None:
         """Raises EnvironmentFault when no worker is left."""

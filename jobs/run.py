@@ -24,9 +24,9 @@ from jobs.roster import Roster
 from jobs.row_check import RowRules
 from jobs.runlog import Logged, keeping_log
 from jobs.schedule import Schedule
+from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
 from jobs.summary import Circumstances, facts_of, rows_of
-from jobs.worker import WorkerSpec
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
 MAX_PROBLEMS_KEPT = 1000
@@ -73,6 +73,7 @@ def run(order: Order, progress: Progress, check_stop: Callable[[], None]) -> Fin
     the finding, after the reports are written.
     """
     gear = gather(order.settings, order.folder)
+    require_fit(order.settings, gear.engine)
     if order.settings.strict and gear.warnings:
         raise EnvironmentFault("--strict: " + "; ".join(gear.warnings))
     fresh_folder = not order.folder.exists()
@@ -128,7 +129,7 @@ def _run_locked(
         journal,
         circumstances,
         removed=len(removed),
-        warnings=[str(stopped)] if stopped else [],
+        warnings=[*circumstances.device_warnings(), *([str(stopped)] if stopped else [])],
         wall_s=monotonic() - clock,
         exit_code=exit_code,
         interrupted=isinstance(stopped, Interrupted),
@@ -213,6 +214,11 @@ def _produce(
     progress: Progress,
     check_stop: Callable[[], None],
 ) -> None:
+    seating = circumstances.seating = plan_seats(order.settings, gear.engine)
+    for warning in seating.warnings:
+        progress.warn(warning)
+    if order.settings.strict and seating.warnings:
+        raise EnvironmentFault("--strict: " + "; ".join(seating.warnings))
     state = order.folder / STATE_FOLDER
     temporary = state / "temporary" / str(number)
     make_folder(temporary)
@@ -225,10 +231,12 @@ def _produce(
         heard=circumstances.hear,
     )
     roster = Roster(
-        _specs(gear, order.settings),
+        seating.seats,
         heartbeat_s=order.settings.heartbeat_s,
         progress=progress,
         requeue=schedule.requeue,
+        reserve=seating.reserve,
+        recycle_bytes=round(recycle * GIB) if (recycle := order.settings.recycle_memory) else None,
     )
     circumstances.roster = roster
     Production(
@@ -252,21 +260,6 @@ def _pending(journal: Journal, number: int) -> Iterator[tuple[Item, str]]:
         for item, reason, size in batch:
             yield item, reason
             after = (size, item.line)
-
-
-def _specs(gear: Gear, settings: Settings) -> list[WorkerSpec]:
-    workers = settings.workers or max(1, devices.cores() // settings.threads)
-    return [
-        WorkerSpec(
-            name=f"worker {number + 1} (cpu)",
-            engine=gear.engine,
-            model_folder=str(settings.model) if settings.model else None,
-            device="cpu",
-            precision=settings.precision,
-            threads=settings.threads,
-        )
-        for number in range(workers)
-    ]
 
 
 def _exit_code(stopped: Exception | None, counts: dict[str, int]) -> int:

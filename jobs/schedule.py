@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 CRASHES_ALLOWED = 1
 """An utterance in whose company a worker died so often is tried again; once more, and it fails by itself."""
+DEVICE_FAILURES_ALLOWED = 3
+"""The same where the device failed: more, because a device that is lost takes innocent utterances with it."""
 
 
 @dataclass(slots=True)
@@ -82,6 +84,7 @@ class Schedule:
         self._ready: deque[SpeakJob] = deque()
         self._jobs: dict[str, tuple[OpenItem, int]] = {}
         self._crashes: dict[str, int] = {}
+        self._device_failures: dict[str, int] = {}
         self._exhausted = False
         self.open: dict[str, OpenItem] = {}
         self.ended: deque[OpenItem] = deque()
@@ -121,19 +124,27 @@ class Schedule:
             opened.errors.setdefault(segment, []).append(error or "no audio and no reason came back")
         self._judge(opened, segment)
 
-    def requeue(self, jobs: list[SpeakJob]) -> None:
+    def requeue(self, jobs: list[SpeakJob], *, device_failed: bool) -> None:
         """Jobs of a worker that died come first; one that saw too many deaths fails by itself."""
         for job in reversed(jobs):
             found = self._jobs.get(job.utterance.id)
             if found is None:
                 continue
-            crashes = self._crashes[job.utterance.id] = self._crashes.get(job.utterance.id, 0) + 1
-            if crashes > CRASHES_ALLOWED and len(jobs) == 1:
-                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times on this text")
-            elif crashes > CRASHES_ALLOWED + 2:
-                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times with this text in hand")
+            reason = self._too_often(job.utterance.id, alone=len(jobs) == 1, device_failed=device_failed)
+            if reason:
+                self._fail(found[0], f"segment {found[1] + 1}: {reason}")
             else:
                 self._ready.appendleft(job)
+
+    def _too_often(self, key: str, *, alone: bool, device_failed: bool) -> str:
+        """Count one more death in whose company this utterance was; the reason to give it up, or nothing."""
+        counts = self._device_failures if device_failed else self._crashes
+        count = counts[key] = counts.get(key, 0) + 1
+        if device_failed:
+            return f"the device failed {count} times with this text" if count > DEVICE_FAILURES_ALLOWED else ""
+        if count > CRASHES_ALLOWED and alone:
+            return f"the worker died {count} times on this text"
+        return f"the worker died {count} times with this text in hand" if count > CRASHES_ALLOWED + 2 else ""
 
     def _open(self, item: Item, reason: str) -> None:
         parts = self._journal.parts_of(item.id)

@@ -20,8 +20,16 @@ class Settings:
     """Folder of a CosyVoice model."""
     devices: str = "auto"
     precision: str = "auto"
+    min_free_memory: float | None = None
+    """GiB that must be free on an accelerator; None: what the engine needs."""
+    cpu_fallback: bool = True
+    """Whether the CPU goes on when no accelerator is left."""
     workers: int | None = None
-    """Worker processes; None: one per CPU core (embedded engine)."""
+    """Worker processes on the CPU; None: cores / threads."""
+    workers_per_device: int | None = None
+    """Workers on each accelerator; None: as many as its free memory holds, four at most."""
+    recycle_memory: float | None = None
+    """GiB after which a worker is replaced by a fresh one; None: when it has doubled."""
     threads: int = 1
     """CPU threads per worker."""
     voice: str | None = None

@@ -13,6 +13,7 @@ from jobs.journal import Entry, Journal
 from jobs.records import Item, Measured, Prepared
 from jobs.report import DeviceRow, ItemRow, RunFacts, State, TakeRow
 from jobs.roster import Roster
+from jobs.seats import Seating
 from jobs.version import tool_version
 
 _STATES: dict[str, State] = {
@@ -34,8 +35,14 @@ class Circumstances:
     resumed_from: str | None
     order_source: str
     command: str
+    seating: Seating | None = None
     roster: Roster | None = None
     lexicon_hits: set[str] = field(default_factory=set)
+
+    def device_warnings(self) -> list[str]:
+        """Devices that could not be used, workers that fell out of work."""
+        before = self.seating.warnings if self.seating else ()
+        return [*before, *(self.roster.warnings if self.roster else ())]
 
     def hear(self, prepared: Prepared) -> None:
         """Take note of a text that was read."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jobs import devices
 from jobs.errors import Problem
 from jobs.files import STATE_FOLDER
 from jobs.gear import Gear, gather
@@ -19,6 +18,7 @@ from jobs.journal import Journal
 from jobs.plan import Memory, NoMemory, Planned
 from jobs.records import Item
 from jobs.row_check import RowRules
+from jobs.seats import plan_seats
 from jobs.settings import Settings
 
 SHOWN = 20
@@ -122,7 +122,7 @@ def _estimate(view: View, gear: Gear, settings: Settings, journal: Journal) -> N
     """Wall time from what this run folder has seen: seconds of work per second of audio, shared by the workers."""
     pace = journal.pace()
     if pace is not None:
-        workers = settings.workers or max(1, devices.cores() // settings.threads)
+        workers = len(plan_seats(settings, gear.engine).seats)
         view.wall_s = round(view.audio_s * pace / workers, 1)
         view.wall_from = f"{pace:.2f} s of work per second of audio in earlier runs, {workers} workers"
 

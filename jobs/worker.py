@@ -1,7 +1,7 @@
 """One process on one device: load the engine once, speak what comes, write each take beside the journal.
 
 Messages in: ("speak", Job) and ("end",). Messages out: ("ready", description, appetite), ("beat",),
-("take", job key, Take | None, error, seconds), ("fault", kind, message).
+("take", job key, Take | None, error, seconds), ("memory", host bytes, device bytes), ("fault", kind, message).
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from cosyvoice.catalog import EngineFacts, load
-from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance
+from cosyvoice.engine import DeviceFault, Engine, EngineError, Speech, Utterance
 from jobs.checks import faults
+from jobs.memory_watch import resident_bytes
 from jobs.records import Take
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,13 @@ class WorkerSpec:
     engine: EngineFacts
     model_folder: str | None
     device: str
+    """As the report names it: `cuda:1`."""
     precision: str
     threads: int
+    own_device: str = ""
+    """As the worker itself names it, with all others hidden: `cuda:0`; empty: the same name."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that are set in the worker's process before it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
         engine = load(
             spec.engine,
             model_folder=spec.model_folder,
-            device=spec.device,
+            device=spec.own_device or spec.device,
             precision=spec.precision,
             threads=spec.threads,
         )
@@ -64,7 +70,7 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
         connection.send(("fault", "load", traceback.format_exc(limit=4)))
         return
     connection.send(("ready", engine.description, getattr(engine, "appetite", 2)))
-    desk = _Desk(connection)
+    desk = _Desk(connection, engine)
     try:
         for speech in engine.speak(desk.utterances()):
             desk.deliver(speech)
@@ -79,12 +85,14 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
 class _Desk:
     """What lies between the pipe and the engine: jobs that wait, jobs in the engine's hands."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, engine: Engine) -> None:
         self._connection = connection
+        self._engine = engine
         self._inbox: queue.SimpleQueue[SpeakJob | None] = queue.SimpleQueue()
         self._in_hand: dict[str, SpeakJob] = {}
         self._last_beat = time.monotonic()
         self._last_end = time.monotonic()
+        self._memory_told = 0.0
         threading.Thread(target=self._receive, daemon=True).start()
 
     def _receive(self) -> None:
@@ -140,6 +148,10 @@ class _Desk:
             faults=tuple(dict.fromkeys((*found, *speech.flags))),
         )
         self._connection.send(("take", speech.utterance_id, take, None, seconds))
+        if now - self._memory_told >= BEAT_S:
+            self._memory_told = now
+            held = getattr(self._engine, "device_memory_bytes", None)  # engines on accelerators know it
+            self._connection.send(("memory", resident_bytes(), held))
 
 
 def _write(path: str, speech: Speech) -> None:

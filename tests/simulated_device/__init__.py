@@ -1,1 +1,1 @@
-"""A simulated accelerator that an unmodified tool takes for an NPU or an MLU, with faults on demand; see `machine.py`."""
+"""A simulated accelerator that an unmodified tool takes for an NPU or an MLU, with faults on demand: `machine.py`."""

@@ -46,7 +46,8 @@ def _build(built: Path) -> None:
         made = Path(scratch) / built.name
         command = [
             CXX, *FLAGS, f"-I{torch / 'include'}", f"-I{torch / 'include/torch/csrc/api/include'}",
-            str(SOURCE / "simulated_device.cpp"), "-o", str(made), f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch",
+            str(SOURCE / "simulated_device.cpp"), "-o", str(made),
+            f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu", "-ltorch",
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_S, check=False)
         if done.returncode:

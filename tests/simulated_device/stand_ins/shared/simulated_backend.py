@@ -25,7 +25,7 @@ def register(kind: str) -> None:
     torch.ops.simulated.configure(
         [cards[number]["total"] for number in seen],
         [cards[number]["used"] for number in seen],
-        [os.path.join(tally, f"device-{number}") for number in seen] if tally else [],
+        [f"{tally}/device-{number}" for number in seen] if tally else [],
     )
     for fault in described["faults"]:
         if fault["device"] in seen:

@@ -1,4 +1,4 @@
-"""A stand-in for torch_mlu: as in the real one's public source there is no entry point, it has to be imported by hand."""
+"""A stand-in for torch_mlu: like the real one (as far as its source is public) it has to be imported by hand."""
 
 from simulated_backend import register
 
