@@ -166,9 +166,12 @@ class Flow:
             raise ValueError(
                 f"{request.frames(per_token)} frames with the reference, at most {MAX_FRAMES} are possible"
             )
-        highest = max(int(part.max()) for part in (request.tokens, request.prompt_tokens) if len(part))
-        if highest >= self.config.speech_vocabulary:
-            raise ValueError(f"speech token {highest} does not exist, the last is {self.config.speech_vocabulary - 1}")
+        ids = torch.cat([request.prompt_tokens, request.tokens])
+        for token in (int(ids.min()), int(ids.max())):
+            if not 0 <= token < self.config.speech_vocabulary:
+                raise ValueError(
+                    f"speech token {token} does not exist, the last is {self.config.speech_vocabulary - 1}"
+                )
 
 
 class FlowNet(nn.Module):

@@ -47,7 +47,8 @@ class Vocoder:
         """mels [80, M] -> waveforms [N], fp32 on the vocoder's device, within the model's audio limit.
 
         `seeds` start each utterance's noise (CosyVoice 2; unused in CosyVoice 3). An utterance's waveform does not
-        depend on the others. On the CPU they run one by one, as padding would only cost.
+        depend on the others. On the CPU they run one by one, as padding would only cost. Raises ValueError for a mel
+        without frames.
         """
         if self.device.type == "cpu":
             return [self.waveform_padded([mel], [seed])[0] for mel, seed in zip(mels, seeds, strict=True)]
@@ -57,6 +58,8 @@ class Vocoder:
     def waveform_padded(self, mels: Sequence[Tensor], seeds: Sequence[int]) -> list[Tensor]:
         """As `waveform`, in one padded batch whose edges are those of each utterance alone."""
         lengths = [mel.shape[1] for mel in mels]
+        if 0 in lengths:
+            raise ValueError("a mel without frames has no waveform")
         mel = nn.utils.rnn.pad_sequence([mel.to(self.device).t() for mel in mels], batch_first=True).transpose(1, 2)
         f0 = self.f0(mel, lengths)
         source = self.net.m_source(f0, self._noises(lengths, seeds), end_mask(lengths, self.device))

@@ -93,6 +93,7 @@ def test_no_global_random_state_is_touched() -> None:
     [
         ({"tokens": torch.zeros(0, dtype=torch.long)}, "at least one speech token"),
         ({"tokens": torch.tensor([3, 200])}, "speech token 200 does not exist, the last is 199"),
+        ({"tokens": torch.tensor([3, -1])}, "speech token -1 does not exist"),
         ({"prompt_mel": torch.zeros(5, 80)}, "reference mel has 5 frames"),
         ({"tokens": torch.zeros(7600, dtype=torch.long)}, "at most 15000"),
     ],
@@ -170,7 +171,7 @@ def test_mish_equals_its_definition() -> None:
 def test_nothing_of_a_mapped_checkpoint_is_kept(generation: int) -> None:
     state = load_state(DATA, f"v{generation}_flow")[0]
     file = torch.cat([tensor.flatten() for tensor in state.values()])
-    parts = file.split([tensor.numel() for tensor in state.values()])
+    parts = torch.split(file, [tensor.numel() for tensor in state.values()])
     mapped = {name: part.view_as(tensor) for (name, tensor), part in zip(state.items(), parts, strict=True)}
     flow = Flow.build(read_small_config(DATA, generation), mapped, torch.device("cpu"))
     wanted = load_flow(DATA, generation).mel([random_request(5, 2)])[0]

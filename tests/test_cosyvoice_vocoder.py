@@ -122,3 +122,8 @@ def test_fourier_equals_torch() -> None:
     torch.testing.assert_close(
         fourier.synthesise(spectrum, None), torch.istft(parts, 16, 4, window=window), rtol=0, atol=1e-5
     )
+
+
+def test_refuses_a_mel_without_frames(vocoder: Vocoder) -> None:
+    with pytest.raises(ValueError, match="without frames"):
+        vocoder.waveform([torch.zeros(80, 0)], [0])
