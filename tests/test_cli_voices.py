@@ -90,7 +90,7 @@ def test_runs_find_own_voices_and_report_consent_and_remarks(cli: RunCli, home: 
     assert "long (71 characters)" in " ".join(items["d"]["warnings"])
     told = {voice["name"]: voice for voice in report_run(tmp_path / "m-out")["voices"]}
     assert (told["anna"]["consent"], told["anna"]["warnings"]) == ("Li <b>agreed</b>", [])
-    assert told["hot"]["consent"] is None and len(told["hot"]["warnings"]) == 3
+    assert told["hot"]["consent"] is None and len(told["hot"]["warnings"]) == 2
     page = (tmp_path / "m-out/report.html").read_text(encoding="utf-8")
     assert "Li &lt;b&gt;agreed" in page and "Li <b>" not in page and "not noted" in page
     again = cli("run", "m.jsonl", "--engine", "tone", "--json", env=home)
