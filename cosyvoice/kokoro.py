@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosyvoice.engine import DeviceFault, EngineError, ModelMissing, Speech, Utterance
-from cosyvoice.kokoro_model import GRAPH_SHA256, open_session
+from cosyvoice.kokoro_model import GRAPH_SHA256, open_session, thrifty_run
 from cosyvoice.kokoro_text import Phonemizer, UnspeakableText
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class KokoroEngine:
 
     def __init__(self, session: ort.InferenceSession, phonemizer: Phonemizer, threads: int) -> None:
         self._session = session
+        self._run_options = thrifty_run()
         self._phonemizer = phonemizer
         self._threads = threads
         self._styles: dict[str, NDArray[np.float32]] = {}
@@ -111,7 +112,7 @@ class KokoroEngine:
             "speed": np.array([speed], np.float32),
         }
         try:
-            (samples,) = self._session.run(["audio"], feed)
+            (samples,) = self._session.run(["audio"], feed, self._run_options)
         except Exception as error:  # onnxruntime's exceptions share no base of their own
             raise DeviceFault(f"onnxruntime failed on {len(ids)} phonemes: {error}") from error
         return np.ascontiguousarray(samples, np.float32).reshape(-1) * HEADROOM
