@@ -78,7 +78,7 @@ _OPTIONS: Mapping[str, _Option] = {
     "voice": _Option("Voice of rows that name none.", "Sound", default="a stock voice of the language"),
     "profile": _Option("Output profile of rows that name none, see `profiles list`.", "Sound", "-p"),
     "profiles_folder": _Option("Folder with profiles of your own.", "Sound", default="none", metavar="FOLDER"),
-    "voices_folder": _Option("Folder with voices of your own.", "Sound", default="none", metavar="FOLDER"),
+    "voices_folder": _Option("Another folder of voices.", "Sound", default="own voices only", metavar="FOLDER"),
     "takes": _Option("Attempts at a segment, each with its own seed, before its item fails.", "Failures"),
     "bad_takes": _Option("What to do with a take that is still bad: `fail` the item or `keep` it flagged.", "Failures"),
     "max_failures": _Option("Stop after so many failed items.", "Failures", default="never"),
