@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from cosyvoice.config import LmConfig
 
+NOT_FINITE = "scores that are not finite"
+"""The fault of an utterance whose scores were no numbers: other weights or another number format may help."""
+
 
 @dataclass(frozen=True, slots=True)
 class LmRequest:

@@ -18,13 +18,14 @@ from torch import Tensor
 
 from cosyvoice.batches import buckets
 from cosyvoice.config import ModelConfig
-from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance
+from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance, Voice
 from cosyvoice.flow import Flow, FlowRequest, change_speed
-from cosyvoice.guards import sample_flags, token_flags
-from cosyvoice.lm_request import LmRequest, LmResult
+from cosyvoice.guards import GAP_LEVEL, sample_flags, token_flags
+from cosyvoice.lm_request import NOT_FINITE, LmRequest, LmResult
 from cosyvoice.model_folder import ModelFiles, find_files
 from cosyvoice.precision import Precision, choose_precision
 from cosyvoice.read_config import read_config
+from cosyvoice.rescue import Rescue
 from cosyvoice.sampling import SILENT_IDS, drop_long_silences
 from cosyvoice.script import lm_request
 from cosyvoice.speech_lm import SpeechLm
@@ -36,6 +37,8 @@ from cosyvoice.weights import read_checkpoint
 log = logging.getLogger(__name__)
 
 EMPTY = np.zeros(0, dtype=np.float32)
+REHEARSAL = "你好。"
+"""Spoken once when an engine is loaded. Short: on a CPU every second of it costs two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class _Cast:
 
     utterance: Utterance
     prompt: VoicePrompt
+    request: LmRequest
 
 
 @dataclass(slots=True)
@@ -94,6 +98,7 @@ class Pipeline:
         flow: Flow,
         vocoder: Vocoder,
         voices: VoiceReader,
+        rescue: Rescue,
         precision: Precision,
         room: Room,
         device: torch.device,
@@ -101,9 +106,11 @@ class Pipeline:
         self._config, self.tokenizer = config, tokenizer
         self._lm, self._flow, self._vocoder, self._voices = lm, flow, vocoder, voices
         self._precision, self._room, self.device = precision, room, device
+        self._rescue = rescue
         self._casts: dict[str, _Cast] = {}
         self._refused: list[Speech] = []
         self._flow_frames = room.flow_frames
+        self._self_test = ""
         self.times = StageTimes()
         self.appetite = room.slots + room.slots // 2
         self._notes: list[str] = [] if precision.fallback is None else [precision.fallback]
@@ -121,7 +128,10 @@ class Pipeline:
             "torch": torch.__version__,
             "threads": str(torch.get_num_threads()),
         }
-        return told | ({"notes": "; ".join(self._notes)} if self._notes else {})
+        rescues = [f"{count} utterances needed the {step}" for step, count in self._rescue.counts.items()]
+        notes = "; ".join([*self._notes, *rescues])
+        told |= {"self test": self._self_test} if self._self_test else {}
+        return told | ({"notes": notes} if notes else {})
 
     def speak(self, utterances: Iterable[Utterance | None]) -> Iterator[Speech]:
         """See `Engine.speak`."""
@@ -144,6 +154,31 @@ class Pipeline:
             if result is _END:
                 return
 
+    def rehearse(self) -> None:
+        """Speak a fixed sentence before the work: it warms the engine up and catches a model that makes no speech.
+
+        Raises EngineError when nothing usable comes out. What looks odd but may be right (a sentence that did not end
+        by itself) is noted in the description.
+        """
+        nobody = VoicePrompt((), torch.zeros(0, self._config.mel.mels), torch.ones(self._config.flow.speaker_width))
+        utterance = Utterance("rehearsal", REHEARSAL, Voice("rehearsal", "rehearsal"), mode="cross_lingual", seed=1)
+        request = lm_request(utterance, nobody, self.tokenizer, self._config.generation)
+        self._casts[utterance.id] = _Cast(utterance, nobody, request)
+        result = next(entry for entry in self._lm.generate(iter([request])) if entry is not None)
+        speeches = [speech for entry in self._judge(result) for speech in self._sound([entry])]
+        refused = [speech.error for speech in self._take_refused()]
+        samples = speeches[0].samples if speeches else EMPTY
+        if refused or not np.isfinite(samples).all() or float(np.abs(samples).max(initial=0.0)) < GAP_LEVEL:
+            found = refused[0] if refused else "silence or numbers that are not finite"
+            raise EngineError(
+                f"the model says {REHEARSAL!r} as {found}: the folder is damaged or the number format unfit; "
+                "run `cosyvoice-batch models verify`, or try --precision fp32"
+            )
+        length_s = samples.size / self.sample_rate_hz
+        ended = "" if result.ended else ", which did not end by itself: listen to the first items"
+        self._self_test = f"{REHEARSAL!r} gave {length_s:.1f} s{ended}"
+        self.times = StageTimes()
+
     # -- from utterance to speech ids ------------------------------------------------------------------------------
 
     def _requests(self, utterances: Iterator[Utterance | None]) -> Iterator[LmRequest | None]:
@@ -160,8 +195,9 @@ class Pipeline:
                 continue
             finally:
                 self.times.reference_s += perf_counter() - start
-            self._casts[utterance.id] = _Cast(utterance, prompt)
-            yield lm_request(utterance, prompt, self.tokenizer, self._config.generation)
+            request = lm_request(utterance, prompt, self.tokenizer, self._config.generation)
+            self._casts[utterance.id] = _Cast(utterance, prompt, request)
+            yield request
 
     def _prompt(self, utterance: Utterance) -> VoicePrompt:
         voice = utterance.voice
@@ -181,6 +217,8 @@ class Pipeline:
     def _judge(self, result: LmResult) -> list[_Ready]:
         """Speech ids of one utterance, flagged; none if there is nothing to hear."""
         cast = self._casts.pop(result.id)
+        if result.fault == NOT_FINITE:
+            result = self._rescue.ids(cast.request) or result
         if result.fault is not None:
             self._refuse(result.id, f"the language model gave up: {result.fault}")
             return []
@@ -223,7 +261,7 @@ class Pipeline:
 
     def _sound_batch(self, batch: list[_Ready]) -> list[Speech]:
         start = perf_counter()
-        mels = self._flow.mel([self._flow_request(entry) for entry in batch])
+        mels = [self._finite(mel, entry) for mel, entry in zip(self._mels(batch), batch, strict=True)]
         mels = [change_speed(mel, entry.cast.utterance.speed) for mel, entry in zip(mels, batch, strict=True)]
         between = perf_counter()
         seeds = [entry.cast.utterance.seed for entry in batch]
@@ -231,6 +269,16 @@ class Pipeline:
         self.times.flow_s += between - start
         self.times.vocoder_s += perf_counter() - between
         return [self._speech(entry, wave) for entry, wave in zip(batch, waves, strict=True)]
+
+    def _mels(self, batch: list[_Ready]) -> list[Tensor]:
+        return self._flow.mel([self._flow_request(entry) for entry in batch])
+
+    def _finite(self, mel: Tensor, entry: _Ready) -> Tensor:
+        """The mel, or one from a safer flow; what stays not finite is found by the take's checks."""
+        if bool(torch.isfinite(mel).all()):
+            return mel
+        rescued = self._rescue.mel(self._flow_request(entry))
+        return mel if rescued is None else rescued
 
     def _flow_request(self, entry: _Ready) -> FlowRequest:
         prompt = entry.cast.prompt
@@ -258,7 +306,9 @@ def load(*, model_folder: str | None, device: str, precision: str, threads: int)
     files = find_files(Path(model_folder))
     place = torch.device(device)
     room = ROOM["cpu" if place.type == "cpu" else "accelerator"]
-    return assemble(files, read_config(files), place, choose_precision(place, precision), room, threads)
+    engine = assemble(files, read_config(files), place, choose_precision(place, precision), room, threads)
+    engine.rehearse()
+    return engine
 
 
 def assemble(
@@ -281,6 +331,7 @@ def assemble(
         flow=Flow.build(config.flow, read_checkpoint(files.flow), place, formats.flow),
         vocoder=Vocoder.build(config.vocoder, read_checkpoint(files.hift), place),
         voices=VoiceReader(files, config, cache_folder=voice_cache(files), threads=threads),
+        rescue=Rescue(files, config, place, formats),
         precision=formats,
         room=room,
         device=place,

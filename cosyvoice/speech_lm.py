@@ -17,7 +17,7 @@ from cosyvoice.config import LmConfig
 from cosyvoice.decode_state import DecodeState
 from cosyvoice.graphs import StepGraphs
 from cosyvoice.lm_network import LmNetwork, round_up
-from cosyvoice.lm_request import LmRequest, LmResult, length_limits
+from cosyvoice.lm_request import NOT_FINITE, LmRequest, LmResult, length_limits
 from cosyvoice.packed import MIN_ROWS
 from cosyvoice.precision import Precision
 from cosyvoice.sampling import draw, hold_back_stops, uniform_stream
@@ -228,7 +228,7 @@ class SpeechLm:
         if finite and not stop:
             entry.tokens.append(token)
         if not finite or stop or len(entry.tokens) >= entry.maximum:
-            fault = None if finite else "scores that are not finite"
+            fault = None if finite else NOT_FINITE
             steps = len(entry.tokens) + int(not finite or stop)
             self._done.append(LmResult(entry.request.id, tuple(entry.tokens), stop, steps, fault))
             self._live[row] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -177,3 +178,42 @@ def test_sample_guard_knows_a_gap_from_a_pause() -> None:
     assert sample_flags(np.concatenate([voice, np.zeros(60_000, np.float32), voice]), 24_000) == ("gap",)
     assert sample_flags(np.concatenate([voice, np.zeros(90_000, np.float32)]), 24_000) == (), "edges are trimmed later"
     assert sample_flags(np.zeros(10, np.float32), 24_000) == ()
+
+
+def test_numbers_that_overflow_are_made_again_in_fp32(folder: Path, generation: Generation, tmp_path: Path) -> None:
+    """Weights that fp16 cannot hold the products of, as the reference's users met them: fp32 takes over and says so."""
+    spoilt = tmp_path / "spoilt"
+    shutil.copytree(folder, spoilt)
+    for file, part in (("llm.pt", "layers.0.mlp.down_proj.weight"), ("flow.pt", _WIDE[generation])):
+        state = torch.load(spoilt / file, weights_only=True)
+        name = next(name for name in state if name.endswith(part))
+        state[name] *= 1e7
+        torch.save(state, spoilt / file)
+    safe = load(model_folder=str(spoilt), device="cpu", precision="fp32", threads=1)
+    half = load(model_folder=str(spoilt), device="cpu", precision="fp16", threads=1)
+    wanted = utterances()[:2]
+    expected, heard = spoken(safe, wanted), spoken(half, wanted)
+    for key, speech in heard.items():
+        assert speech.error is None and np.isfinite(speech.samples).all()
+        assert speech.samples.shape == expected[key].samples.shape
+    assert "language model in fp32" in half.description["notes"] and "flow in fp32" in half.description["notes"]
+    assert "notes" not in safe.description
+
+
+_WIDE = {2: "ff.net.2.weight", 3: "ff.ff.2.weight"}
+
+
+def test_a_model_that_makes_no_speech_is_caught_before_the_work(folder: Path, tmp_path: Path) -> None:
+    mute = tmp_path / "mute"
+    shutil.copytree(folder, mute)
+    state = torch.load(mute / "hift.pt", weights_only=True)
+    for name in state:
+        if name.startswith("conv_post"):
+            state[name] = torch.full_like(state[name], float("nan"))
+    torch.save(state, mute / "hift.pt")
+    with pytest.raises(EngineError, match="models verify"):
+        load(model_folder=str(mute), device="cpu", precision="fp32", threads=1)
+
+
+def test_the_rehearsal_is_told(engine: Pipeline) -> None:
+    assert "gave" in engine.description["self test"]
