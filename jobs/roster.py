@@ -24,10 +24,12 @@ FORGIVEN_AFTER_TAKES = 200
 """A device that failed gets a fresh process once; if it fails again within so many takes, it is retired."""
 
 
-class Requeue(Protocol):
-    """Takes back the jobs of a worker that died; `device_failed` says that the texts are hardly to blame."""
+class Queue(Protocol):
+    """Takes back the jobs of a worker that died; `Schedule` is one."""
 
-    def __call__(self, jobs: list[SpeakJob], *, device_failed: bool) -> None: ...
+    def requeue(self, jobs: list[SpeakJob]) -> None: ...
+
+    def requeue_from_failed_device(self, jobs: list[SpeakJob], *, last_resort: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class Roster:
         *,
         heartbeat_s: float,
         progress: Progress,
-        requeue: Requeue,
+        queue: Queue,
         reserve: Sequence[WorkerSpec] = (),
         recycle_bytes: int | None = None,
     ) -> None:
@@ -114,7 +116,7 @@ class Roster:
         self._recycle_bytes = recycle_bytes
         self._heartbeat_s = heartbeat_s
         self._progress = progress
-        self._requeue = requeue
+        self._queue = queue
         self._last_fault = ""
 
     @property
@@ -216,7 +218,10 @@ class Roster:
         worker.tally.notes.append(text.strip().splitlines()[-1])
         if worker.child is not None:
             worker.child.kill()
-        self._requeue(held, device_failed=device_failed)
+        if device_failed:
+            self._queue.requeue_from_failed_device(held, last_resort=not self._reserve)
+        else:
+            self._queue.requeue(held)
         whose = "" if text.startswith(worker.spec.name) else f"{worker.spec.name}: "
         told = f"{whose}{text.strip()}; {len(held)} utterances go back to the queue"
         if (device_failed and worker.device_failed_again()) or worker.deaths > RESTARTS_ALLOWED:

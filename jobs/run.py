@@ -234,7 +234,7 @@ def _produce(
         seating.seats,
         heartbeat_s=order.settings.heartbeat_s,
         progress=progress,
-        requeue=schedule.requeue,
+        queue=schedule,
         reserve=seating.reserve,
         recycle_bytes=round(recycle * GIB) if (recycle := order.settings.recycle_memory) else None,
     )

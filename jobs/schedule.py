@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 CRASHES_ALLOWED = 1
 """An utterance in whose company a worker died so often is tried again; once more, and it fails by itself."""
 DEVICE_FAILURES_ALLOWED = 3
-"""The same where the device failed: more, because a device that is lost takes innocent utterances with it."""
+"""The same where the device failed. A device that is lost takes innocent utterances with it, so this counts only once
+an utterance is alone and there is nobody else to try."""
 
 
 @dataclass(slots=True)
@@ -82,6 +83,8 @@ class Schedule:
         self._takes_root = takes_root
         self._heard = heard
         self._ready: deque[SpeakJob] = deque()
+        self._held_back: deque[SpeakJob] = deque()
+        """In whose company devices failed more than once: they wait until nothing else is left to lose."""
         self._jobs: dict[str, tuple[OpenItem, int]] = {}
         self._crashes: dict[str, int] = {}
         self._device_failures: dict[str, int] = {}
@@ -107,6 +110,10 @@ class Schedule:
             job = self._ready.popleft()
             if job.utterance.id in self._jobs:
                 return job
+        while self._exhausted and self._held_back:
+            job = self._held_back.popleft()
+            if job.utterance.id in self._jobs:
+                return job
         return None
 
     def took(self, key: str, take: Take | None, error: str | None, seconds: float, device: str) -> None:
@@ -124,27 +131,33 @@ class Schedule:
             opened.errors.setdefault(segment, []).append(error or "no audio and no reason came back")
         self._judge(opened, segment)
 
-    def requeue(self, jobs: list[SpeakJob], *, device_failed: bool) -> None:
+    def requeue(self, jobs: list[SpeakJob]) -> None:
         """Jobs of a worker that died come first; one that saw too many deaths fails by itself."""
         for job in reversed(jobs):
             found = self._jobs.get(job.utterance.id)
             if found is None:
                 continue
-            reason = self._too_often(job.utterance.id, alone=len(jobs) == 1, device_failed=device_failed)
-            if reason:
-                self._fail(found[0], f"segment {found[1] + 1}: {reason}")
+            crashes = self._crashes[job.utterance.id] = self._crashes.get(job.utterance.id, 0) + 1
+            if crashes > CRASHES_ALLOWED and len(jobs) == 1:
+                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times on this text")
+            elif crashes > CRASHES_ALLOWED + 2:
+                self._fail(found[0], f"segment {found[1] + 1}: the worker died {crashes} times with this text in hand")
             else:
                 self._ready.appendleft(job)
 
-    def _too_often(self, key: str, *, alone: bool, device_failed: bool) -> str:
-        """Count one more death in whose company this utterance was; the reason to give it up, or nothing."""
-        counts = self._device_failures if device_failed else self._crashes
-        count = counts[key] = counts.get(key, 0) + 1
-        if device_failed:
-            return f"the device failed {count} times with this text" if count > DEVICE_FAILURES_ALLOWED else ""
-        if count > CRASHES_ALLOWED and alone:
-            return f"the worker died {count} times on this text"
-        return f"the worker died {count} times with this text in hand" if count > CRASHES_ALLOWED + 2 else ""
+    def requeue_from_failed_device(self, jobs: list[SpeakJob], *, last_resort: bool) -> None:
+        """The same where a device failed: they come first once, then last. `last_resort`: no CPU waits to step in."""
+        for job in reversed(jobs):
+            found = self._jobs.get(job.utterance.id)
+            if found is None:
+                continue
+            failures = self._device_failures[job.utterance.id] = self._device_failures.get(job.utterance.id, 0) + 1
+            if failures > DEVICE_FAILURES_ALLOWED and len(jobs) == 1 and last_resort:
+                self._fail(found[0], f"segment {found[1] + 1}: the device failed {failures} times on this text")
+            elif failures > 1:
+                self._held_back.append(job)
+            else:
+                self._ready.appendleft(job)
 
     def _open(self, item: Item, reason: str) -> None:
         parts = self._journal.parts_of(item.id)

@@ -3,14 +3,14 @@ devices but its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cosyvoice.catalog import EngineFacts
 from jobs.device_choice import Wish, choose, read_wishes
 from jobs.devices import VISIBILITY, Device, cores, cpu
 from jobs.errors import EnvironmentFault, UserError
-from jobs.probe import NO_AUTOLOAD, find
+from jobs.probe import NO_AUTOLOAD, Found, find
 from jobs.settings import Settings
 from jobs.worker import WorkerSpec
 
@@ -42,16 +42,17 @@ def _foreign(wishes: Sequence[Wish]) -> list[Wish]:
     return [wish for wish in wishes if wish.kind != "cpu"]
 
 
-def plan_seats(settings: Settings, engine: EngineFacts) -> Seating:
+def plan_seats(settings: Settings, engine: EngineFacts, look: Callable[[], Found] = find) -> Seating:
     """Decide on the workers. Looks for accelerators only if the engine can use them and --devices leaves room for it.
 
-    Raises EnvironmentFault where the wished devices are not there and the CPU may not step in.
+    `look` tells what there is. Raises EnvironmentFault where the wished devices are not there and the CPU may not step
+    in.
     """
     require_fit(settings, engine)
     wishes = read_wishes(settings.devices)
     if not engine.accelerates or (wishes and not _foreign(wishes)):
         return Seating(_cpu_seats(settings, engine, cpu()))
-    found = find()
+    found = look()
     wished = settings.min_free_memory
     needed = round(wished * GIB) if wished is not None else engine.memory_bytes or None
     choice = choose(settings.devices, found.devices, found.troubles, min_free_bytes=needed)
