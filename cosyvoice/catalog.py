@@ -37,6 +37,8 @@ class EngineFacts:
     """Computes on accelerators too; without it the run looks for none."""
     memory_bytes: int = 0
     """Free memory that one instance wants on its device, weights and full batches; 0: it does not say."""
+    seeded: bool = True
+    """Draws random numbers: another seed gives another take."""
     katakana: bool = False
     """Reads Japanese from katakana only; kanji come out wrong."""
     revision: str = ""
@@ -55,6 +57,7 @@ KOKORO = EngineFacts(
     max_words=25,
     needs_model=False,
     factory="cosyvoice.kokoro:load",
+    seeded=False,
 )
 
 TONE = EngineFacts(

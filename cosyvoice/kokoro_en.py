@@ -37,7 +37,7 @@ class LatinReader:
     """Reads runs of Latin text. Loading takes about a second."""
 
     def __init__(self) -> None:
-        from hibari.g2p import G2P, normalize  # type: ignore[import-untyped]
+        from hibari.g2p import G2P, normalize
 
         self._g2p = G2P(unk=UNKNOWN)
         self._normalize = normalize

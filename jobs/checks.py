@@ -14,7 +14,21 @@ if TYPE_CHECKING:
 
 # A take with one of these is worth nothing; the others leave something that may be kept.
 FATAL = frozenset({"empty", "non_finite", "silent"})
-_WEIGHT = {"empty": 100, "non_finite": 100, "silent": 100, "runaway": 8, "too_long": 8, "too_short": 8, "clipped": 4}
+_WEIGHT = {
+    "empty": 100,
+    "non_finite": 100,
+    "silent": 100,
+    "runaway": 8,
+    "loop": 8,
+    "leak": 8,
+    "gap": 4,
+    "too_long": 8,
+    "too_short": 8,
+    "clipped": 4,
+}
+
+# What an engine may notice that makes a take worth another try; its other flags are remarks.
+ENGINE_FAULTS = frozenset({"runaway", "loop", "leak", "gap"})
 
 SILENT_PEAK = 1e-3
 """-60 dBFS: below this a voice is not there."""

@@ -287,5 +287,5 @@ class Journal:
 
 def _take_from(text: str) -> Take:
     values = json.loads(text)
-    values["faults"] = tuple(values["faults"])
-    return Take(**values)
+    whole: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Take(**whole)

@@ -74,7 +74,7 @@ class Planner:
         folder: Path,
     ) -> None:
         self._settings = settings
-        self._engine = engine
+        self.engine = engine
         self._casting = casting
         self._profiles = profiles
         self._front_end = front_end
@@ -90,8 +90,8 @@ class Planner:
             language=item.language or self._settings.language,
             normalize=item.text_normalize,
             say_as=item.say_as,
-            tags=self._engine.tags,
-            budget=Budget(self._engine.max_cjk_chars, self._engine.max_words),
+            tags=self.engine.tags,
+            budget=Budget(self.engine.max_cjk_chars, self.engine.max_words),
             date_order=self._settings.date_order,
         )
 
@@ -106,7 +106,7 @@ class Planner:
     def prepare(self, item: Item) -> Prepared:
         """The item's text, normalised and cut. Raises TextFault."""
         prepared = self._front_end.prepare(item.text, self.text_settings(item))
-        if self._engine.katakana and any(s.language == "ja" and _HAN.search(s.spoken) for s in prepared.segments):
+        if self.engine.katakana and any(s.language == "ja" and _HAN.search(s.spoken) for s in prepared.segments):
             warning = "Japanese text with kanji: this model reads katakana only and may speak the kanji as Chinese"
             prepared = replace(prepared, warnings=(*prepared.warnings, warning))
         return prepared
@@ -149,9 +149,9 @@ class Planner:
                 "there is nothing to speak; write some text, or say empty=skip or empty=silence in this row"
             )
         language = self.language(item, facts)
-        if facts.speakable and self._engine.languages is not None and language not in self._engine.languages:
-            known = ", ".join(sorted(self._engine.languages))
-            raise Miscast("language", f"the engine {self._engine.name!r} does not speak {language!r}, only {known}")
+        if facts.speakable and self.engine.languages is not None and language not in self.engine.languages:
+            known = ", ".join(sorted(self.engine.languages))
+            raise Miscast("language", f"the engine {self.engine.name!r} does not speak {language!r}, only {known}")
         role = self._casting.cast(item, language)
         parts = self._parts(item, facts, role)
         seconds = (facts.cjk_chars / CJK_CHARS_PER_S + facts.words / WORDS_PER_S) / item.speed
@@ -173,7 +173,7 @@ class Planner:
         return {
             "text": digest(item.text, text.language, text.normalize, text.say_as, text.date_order, item.empty),
             "lexicon": facts.lexicon_digest,
-            "front end": digest(TEXT_VERSION, self._engine.max_cjk_chars, self._engine.max_words),
+            "front end": digest(TEXT_VERSION, self.engine.max_cjk_chars, self.engine.max_words),
             "voice": role.voice.digest,
             "instruction": digest(role.instruction),
             "mode": role.mode,

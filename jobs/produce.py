@@ -238,6 +238,15 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
         "resumed_takes": opened.resumed,
         "device": ", ".join(sorted(opened.devices)),
         "seconds": round(opened.seconds, 3),
-        "warnings": [*opened.prepared.warnings, *(opened.role.warnings if opened.role else ())],
+        "warnings": _warnings(opened),
         "lexicon_hits": list(opened.prepared.lexicon_hits),
     }
+
+
+def _warnings(opened: OpenItem) -> list[str]:
+    """What a person should know of an item: of its text, its voice, and the takes that were kept."""
+    told = [*opened.prepared.warnings, *(opened.role.warnings if opened.role else ())]
+    for number, take in sorted(opened.kept.items()):
+        told += [f"segment {number + 1}: {remark}" for remark in take.remarks]
+        told += [f"segment {number + 1} is kept though it is {fault}" for fault in take.faults]
+    return list(dict.fromkeys(told))

@@ -90,7 +90,9 @@ class Take:
     """0 for the first."""
     seed: int
     faults: tuple[str, ...] = ()
-    """What the checks found: `silent`, `non_finite`, `clipped`, `too_long`, `too_short`, an engine flag."""
+    """What makes it worth another try: `silent`, `clipped`, `too_long`, `runaway` …, see checks.py."""
+    remarks: tuple[str, ...] = ()
+    """What the engine noticed besides, such as characters that it could not speak."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Schedule:
         self._planner = planner
         self._journal = journal
         self._settings = settings
+        # An engine that draws nothing would only say the same again.
+        self._attempts = settings.takes if planner.engine.seeded else 1
         self._takes_root = takes_root
         self._heard = heard
         self._ready: deque[SpeakJob] = deque()
@@ -202,7 +204,7 @@ class Schedule:
         good = next((take for take in takes if badness(take) == 0), None)
         if good is not None:
             self._keep(opened, segment, good)
-        elif len(takes) + len(errors) < self._settings.takes:
+        elif len(takes) + len(errors) < self._attempts:
             self._ask(opened, segment, len(takes) + len(errors))
         elif takes and (self._settings.bad_takes == "keep" and not FATAL & set(best(takes).faults)):
             self._keep(opened, segment, best(takes))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cosyvoice.catalog import EngineFacts, load
 from cosyvoice.engine import DeviceFault, Engine, EngineError, Speech, Utterance
-from jobs.checks import faults
+from jobs.checks import ENGINE_FAULTS, faults
 from jobs.memory_watch import resident_bytes
 from jobs.records import Take
 
@@ -145,7 +145,8 @@ class _Desk:
             samples=int(speech.samples.size),
             attempt=job.attempt,
             seed=job.utterance.seed,
-            faults=tuple(dict.fromkeys((*found, *speech.flags))),
+            faults=(*found, *(flag for flag in speech.flags if flag in ENGINE_FAULTS)),
+            remarks=tuple(flag for flag in speech.flags if flag not in ENGINE_FAULTS),
         )
         self._connection.send(("take", speech.utterance_id, take, None, seconds))
         if now - self._memory_told >= BEAT_S:
