@@ -75,9 +75,10 @@ class Placement:
         size = sum(t.numel() * t.element_size() for t in weights)
         held = held_bytes(self.device)
         if held is not None and self._before is not None and held - self._before < size:
+            more = held - self._before
             raise DeviceFault(
-                f"{self.device} holds {held - self._before} bytes more than before the model of {size} bytes was loaded:"
-                " it is computed somewhere else"
+                f"the model's {size} bytes of weights are loaded, the memory of {self.device} grew by {more} bytes: "
+                "it is computed somewhere else"
             )
         self._compute()
         grown = f", {size / 2**20:.0f} MiB of weights on it" if held is not None else ""

@@ -6,6 +6,7 @@ that do not depend on batch, device or number of devices.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,13 @@ from cosyvoice.tone import SAMPLE_RATE_HZ, UNIT, pitch_of
 if TYPE_CHECKING:
     pass
 
+log = logging.getLogger(__name__)
+
 FACTS = replace(
     TONE, title="test engine: tones by torch", factory="torch_engine_for_tests:load", accelerates=True,
     memory_bytes=2**20, revision="torch",
 )  # fmt: skip
-UNIT_S = 0.3
+UNIT_S = 0.1
 BATCH = 4
 
 
@@ -72,7 +75,7 @@ class TorchTones:
         except Exception as error:
             if is_out_of_memory(error) and len(batch) > 1:
                 self._batch = len(batch) // 2
-                self.description["batch"] = f"{self._batch}, after running out of memory"
+                log.warning("%s has no room for %d utterances: %d from now on", self._device, len(batch), self._batch)
                 return
             if is_out_of_memory(error) or is_device_lost(error) or isinstance(error, NotImplementedError):
                 raise DeviceFault(str(error)) from error
