@@ -72,6 +72,12 @@ _OPTIONS: Mapping[str, _Option] = {
         "GiB of memory after which a worker is replaced.", "Engine", default="when it has doubled", metavar="GIB"
     ),
     "threads": _Option("CPU threads per worker.", "Engine"),
+    "metrics_file": _Option(
+        "Figures for Prometheus (a .prom file for node_exporter), renewed every 10 seconds.",
+        "Files",
+        default="none",
+        metavar="FILE",
+    ),
     "heartbeat_s": _Option(
         "Seconds without progress after which a worker counts as hung.", "Engine", flag="--heartbeat"
     ),

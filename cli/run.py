@@ -49,6 +49,7 @@ RUN_OPTIONS = (
     "prune",
     "wait_s",
     "encoding",
+    "metrics_file",
     "profiles_folder",
     "voices_folder",
     "segmenter_model",

@@ -31,7 +31,7 @@ def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequenc
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(clock=clock, decimal=decimal, moment=moment)
+    environment.filters.update(clock=clock, decimal=decimal, memory=memory, moment=moment, percent=percent)
     style = _source("report.css")
     script = "\n".join(_source(name) for name in _SCRIPTS)
     context = {
@@ -106,6 +106,16 @@ def clock(seconds: float | None) -> str:
 
 def decimal(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def memory(device: Json) -> str:
+    """The most that one worker of a device held: of the host, then of the device's own memory."""
+    peaks = [(device["host_peak_bytes"], ""), (device["device_peak_bytes"], " on the device")]
+    return ", ".join(f"{held / 2**30:.2f} GiB{where}" for held, where in peaks if held) or "–"
 
 
 def moment(iso: str) -> str:

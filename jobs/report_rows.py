@@ -76,6 +76,16 @@ class DeviceRow:
     """busy_s / audio_s; None if it made no audio."""
     restarts: int = 0
     notes: tuple[str, ...] = ()
+    workers: int = 1
+    busy_share: float | None = None
+    """Part of the run's wall time in which its workers had work, 0 to 1; None: not measured."""
+    takes: int = 0
+    retries: int = 0
+    """Takes after the first one of their segment."""
+    host_peak_bytes: int = 0
+    """Most host memory that one worker held; 0: not measured."""
+    device_peak_bytes: int = 0
+    """The same of the device's own memory."""
 
 
 @dataclass(frozen=True, slots=True)

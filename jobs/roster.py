@@ -49,6 +49,7 @@ class Tally:
 
     items: set[str] = field(default_factory=set)
     takes: int = 0
+    retries: int = 0
     audio_s: float = 0.0
     busy_s: float = 0.0
     restarts: int = 0
@@ -196,6 +197,7 @@ class Roster:
 
     def _count(self, worker: Worker, key: str, take: Take | None, seconds: float) -> None:
         worker.tally.takes += 1
+        worker.tally.retries += not key.endswith("\n0")  # the key ends with the attempt
         worker.tally.busy_s += seconds
         worker.tally.items.add(key.partition("\n")[0])
         if take is not None:

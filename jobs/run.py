@@ -16,6 +16,7 @@ from jobs.files import STATE_FOLDER, explain, make_folder
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
 from jobs.lock import hold
+from jobs.metrics import Meter, metering
 from jobs.plan import Planned
 from jobs.produce import Production, TooManyFailures
 from jobs.progress import Progress, Totals
@@ -26,7 +27,7 @@ from jobs.runlog import Logged, keeping_log
 from jobs.schedule import Schedule
 from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
-from jobs.summary import Circumstances, facts_of, rows_of
+from jobs.summary import Circumstances, facts_of, figures_of, log_devices, rows_of
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
 MAX_PROBLEMS_KEPT = 1000
@@ -72,6 +73,18 @@ def run(order: Order, progress: Progress, check_stop: Callable[[], None]) -> Fin
     Raises InvalidInput (nothing was done), EnvironmentFault (before the work), Locked. What stops the work later is in
     the finding, after the reports are written.
     """
+    with metering(order.settings.metrics_file, order.source, order.folder) as meter:
+
+        def check() -> None:
+            meter.tick()
+            check_stop()
+
+        finding = _run(order, progress, check, meter)
+        meter.end(finding.exit_code)
+        return finding
+
+
+def _run(order: Order, progress: Progress, check_stop: Callable[[], None], meter: Meter) -> Finding:
     gear = gather(order.settings, order.folder)
     require_fit(order.settings, gear.engine)
     if order.settings.strict and gear.warnings:
@@ -83,7 +96,7 @@ def run(order: Order, progress: Progress, check_stop: Callable[[], None]) -> Fin
             keeping_log(order.folder),
             _journal(order.folder) as journal,
         ):
-            return _run_locked(order, gear, journal, Logged(progress), check_stop)
+            return _run_locked(order, gear, journal, Logged(progress), check_stop, meter)
     except InvalidInput:
         if fresh_folder:
             rmtree(order.folder, ignore_errors=True)  # made for the lock alone: leave no trace of a refused manifest
@@ -100,7 +113,7 @@ def _journal(folder: Path) -> Iterator[Journal]:
 
 
 def _run_locked(
-    order: Order, gear: Gear, journal: Journal, progress: Progress, check_stop: Callable[[], None]
+    order: Order, gear: Gear, journal: Journal, progress: Progress, check_stop: Callable[[], None], meter: Meter
 ) -> Finding:
     started, clock = datetime.now().astimezone(), monotonic()
     number = journal.begin_run(started.isoformat(timespec="seconds"), order.command)
@@ -111,6 +124,7 @@ def _run_locked(
         order_source=order.source,
         command=order.command,
     )
+    meter.watch(lambda: figures_of(gear, journal, circumstances))
     for warning in gear.warnings:
         progress.warn(warning)
     problems, problems_count, totals = _plan(order, gear, journal, number, check_stop)
@@ -142,6 +156,8 @@ def _run_locked(
         # Where the disk ended the run, it refuses the reports too: the run's own reason is the one to tell.
         raise stopped if isinstance(stopped, EnvironmentFault) else explain(error, order.folder) from error
     journal.end_run(number, datetime.now().astimezone().isoformat(timespec="seconds"), exit_code)
+    meter.look()
+    log_devices(facts)
     progress.finished()
     if not isinstance(stopped, Interrupted | EnvironmentFault):
         rmtree(order.folder / STATE_FOLDER / "temporary", ignore_errors=True)

@@ -58,5 +58,7 @@ class Settings:
     limit: int | None = None
     wait_s: float = 0.0
     """How long to wait for another run on the same folder to end."""
+    metrics_file: Path | None = None
+    """Where figures for Prometheus go; None: nowhere."""
     heartbeat_s: float = 600.0
     """A worker that makes no progress for so long is taken for hung."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,11 +11,14 @@ from typing import Any
 
 from jobs.gear import Gear
 from jobs.journal import Entry, Journal
+from jobs.metrics import Figures
 from jobs.records import Item, Measured, Prepared
 from jobs.report import DeviceRow, ItemRow, RunFacts, State, TakeRow
-from jobs.roster import Roster
+from jobs.roster import Roster, Tally
 from jobs.seats import Seating
 from jobs.version import tool_version
+
+log = logging.getLogger(__name__)
 
 _STATES: dict[str, State] = {
     "done": "done",
@@ -60,13 +64,10 @@ def facts_of(
     interrupted: bool,
 ) -> RunFacts:
     """The run in figures."""
-    rows = tuple(_device_rows(circumstances.roster))
+    rows = device_rows(circumstances.roster, wall_s)
     audio_s = sum(row.audio_s for row in rows)
     busy_s = sum(row.busy_s for row in rows)
-    counts = dict.fromkeys(("done", "unchanged", "failed", "skipped", "pending", "removed"), 0)
-    for state, count in journal.counts(circumstances.number).items():
-        counts[_STATES[state]] += count
-    counts["removed"] = removed
+    counts = {**_counts(journal, circumstances.number), "removed": removed}
     return RunFacts(
         run_id=str(circumstances.number),
         started=circumstances.started.isoformat(timespec="seconds"),
@@ -97,20 +98,75 @@ def _description(roster: Roster | None) -> dict[str, str]:
     return described[0] if described else {}
 
 
-def _device_rows(roster: Roster | None) -> Iterator[DeviceRow]:
+def figures_of(gear: Gear, journal: Journal, circumstances: Circumstances) -> Figures:
+    """What the metrics file tells, at any moment of the run."""
+    described = _description(circumstances.roster)
+    wall_s = (datetime.now().astimezone() - circumstances.started).total_seconds()
+    return Figures(
+        counts=_counts(journal, circumstances.number),
+        devices=device_rows(circumstances.roster, wall_s),
+        substitutions=len(gear.warnings) + len(circumstances.device_warnings()),
+        info={
+            "engine": gear.engine.name,
+            "model": described.get("model", gear.engine.title),
+            "precision": described.get("precision", ""),
+            "version": tool_version(),
+        },
+    )
+
+
+def _counts(journal: Journal, number: int) -> dict[str, int]:
+    counts = dict.fromkeys(("done", "unchanged", "failed", "skipped", "pending"), 0)
+    for state, count in journal.counts(number).items():
+        counts[_STATES[state]] += count
+    return counts
+
+
+def device_rows(roster: Roster | None, wall_s: float) -> tuple[DeviceRow, ...]:
+    """What each device has done in the `wall_s` seconds since the run started."""
     by_device = defaultdict(list)
     for worker in roster.workers if roster else ():
         by_device[worker.spec.device].append(worker.tally)
-    for device, tallies in by_device.items():
-        audio_s, busy_s = sum(t.audio_s for t in tallies), sum(t.busy_s for t in tallies)
-        yield DeviceRow(
-            name=f"{device} × {len(tallies)}" if len(tallies) > 1 else device,
-            items=len(set().union(*(tally.items for tally in tallies))),
-            audio_s=round(audio_s, 3),
-            busy_s=round(busy_s, 3),
-            rtf=round(busy_s / audio_s, 4) if audio_s else None,
-            restarts=sum(tally.restarts for tally in tallies),
-            notes=tuple(note for tally in tallies for note in tally.notes),
+    return tuple(_device_row(device, tallies, wall_s) for device, tallies in by_device.items())
+
+
+def _device_row(device: str, tallies: list[Tally], wall_s: float) -> DeviceRow:
+    audio_s, busy_s = sum(t.audio_s for t in tallies), sum(t.busy_s for t in tallies)
+    return DeviceRow(
+        name=device,
+        workers=len(tallies),
+        items=len(set().union(*(tally.items for tally in tallies))),
+        takes=sum(tally.takes for tally in tallies),
+        retries=sum(tally.retries for tally in tallies),
+        audio_s=round(audio_s, 3),
+        busy_s=round(busy_s, 3),
+        busy_share=round(min(1.0, busy_s / (wall_s * len(tallies))), 4) if wall_s > 0 else None,
+        rtf=round(busy_s / audio_s, 4) if audio_s else None,
+        restarts=sum(tally.restarts for tally in tallies),
+        host_peak_bytes=max(tally.host_peak_bytes for tally in tallies),
+        device_peak_bytes=max(tally.device_peak_bytes for tally in tallies),
+        notes=tuple(note for tally in tallies for note in tally.notes),
+    )
+
+
+def log_devices(facts: RunFacts) -> None:
+    """A line for each device at the end of run.log."""
+    for row in facts.devices:
+        log.info(
+            "%s, %d workers: %d items, %.1f s of audio, busy %.1f s (%.0f %%), real-time factor %s, %d takes, "
+            "%d retries, %d restarts, memory peak %.0f MiB of the host, %.0f MiB of the device",
+            row.name,
+            row.workers,
+            row.items,
+            row.audio_s,
+            row.busy_s,
+            100 * (row.busy_share or 0.0),
+            "none" if row.rtf is None else f"{row.rtf:.3f}",
+            row.takes,
+            row.retries,
+            row.restarts,
+            row.host_peak_bytes / 2**20,
+            row.device_peak_bytes / 2**20,
         )
 
 
