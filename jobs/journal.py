@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS items (
     result TEXT
 );
 CREATE INDEX IF NOT EXISTS items_by_state ON items (run, state, size DESC, line);
+CREATE INDEX IF NOT EXISTS items_by_out ON items (built_out COLLATE NOCASE);
 CREATE TABLE IF NOT EXISTS takes (
     item TEXT NOT NULL, segment INTEGER NOT NULL, attempt INTEGER NOT NULL,
     utterance TEXT NOT NULL, take TEXT NOT NULL,
@@ -204,8 +205,9 @@ class Journal:
         """The item's file stands under its name. From this commit on it is not made again."""
         self._do("BEGIN")
         self._do("DELETE FROM takes WHERE item = ?", (item.id,))
+        self._disown(item.out, item.id)
         previous = self._do("SELECT built_out FROM items WHERE id = ?", (item.id,)).fetchone()[0]
-        if previous is not None and previous != item.out:
+        if previous is not None and not self._same_file(previous, item.out):
             self.abandon(previous)
         self._do("DELETE FROM leftovers WHERE out = ?", (item.out,))
         self._do(
@@ -213,6 +215,25 @@ class Journal:
             (item.out, json.dumps(parts), size_bytes, json.dumps(result, ensure_ascii=False), item.id),
         )
         self._do("COMMIT")
+
+    def _disown(self, out: str, owner: str) -> None:
+        """A file has one owner: whoever had this name before (two rows that swapped names) has no file any more."""
+        claims = self._do(
+            "SELECT id, built_out FROM items WHERE built_out = ? COLLATE NOCASE AND id != ?", (out, owner)
+        ).fetchall()
+        for item_id, claimed in claims:
+            if self._same_file(claimed, out):
+                self._do("UPDATE items SET built_out = NULL, built_bytes = NULL WHERE id = ?", (item_id,))
+
+    def _same_file(self, one: str, other: str) -> bool:
+        """Whether two names in the run folder are one file: `Menu.wav` and `menu.wav` are on some file systems."""
+        if one == other:
+            return True
+        folder = self.path.parent.parent
+        try:
+            return one.casefold() == other.casefold() and (folder / one).samefile(folder / other)
+        except OSError:
+            return False
 
     def failed(self, item_id: str, reason: str, result: Mapping[str, Any]) -> None:
         """The item came to nothing in this run; the next run tries it again."""
