@@ -65,9 +65,10 @@ class PullBar:
     def starts(self, total_bytes: int, done_bytes: int) -> None:
         from tqdm import tqdm
 
-        self._bar = tqdm(
+        bar: tqdm[None] = tqdm(
             total=total_bytes, initial=done_bytes, unit="B", unit_scale=True, dynamic_ncols=True, file=sys.stderr
         )
+        self._bar = bar
 
     def file(self, path: str) -> None:
         if self._bar is not None:

@@ -57,6 +57,8 @@ KOKORO = EngineFacts(
     max_words=25,
     needs_model=False,
     factory="cosyvoice.kokoro:load",
+    # The weights, and the way from text to phonemes: another way is another sound.
+    revision="kokoro-82m-v1.0-int8 phonemes-1",
     seeded=False,
 )
 

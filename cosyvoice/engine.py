@@ -1,4 +1,4 @@
-"""The face every engine shows: utterances in, speeches out. It knows no model; `catalog.py` knows which engines exist."""
+"""The face that every engine shows: utterances in, speeches out. `catalog.py` knows which engines exist."""
 
 from __future__ import annotations
 

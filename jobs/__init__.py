@@ -1,1 +1,1 @@
-"""A batch as data, and the work around the model. Knows no terminal; only `worker.py` and `devices.py` meet an engine."""
+"""A batch as data, and the work around the model. Only `worker.py` and `devices.py` meet an engine."""

