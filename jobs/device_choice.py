@@ -83,21 +83,17 @@ def choose(
     EnvironmentFault where a device is named that is not there.
     """
     wishes = read_wishes(text)
+    kinds = {wish.kind for wish in wishes} or set(KINDS)
+    warnings = [str(trouble) for trouble in troubles if trouble.kind in kinds or (wishes and not trouble.kind)]
     wanted: list[Device] = []
-    warnings: list[str] = []
     for wish in wishes or tuple(Wish(kind) for kind in KINDS):
-        met = [device for device in devices if wish.meets(device) and device not in wanted]
-        related = [str(trouble) for trouble in troubles if trouble.kind in ("", wish.kind)]
-        if wishes and not any(wish.meets(device) for device in devices):
-            if not related or (wish.index is None and wish.uuid):
-                raise EnvironmentFault(f"--devices: there is no {wish}{_there_is(devices)}")
-            warnings.append(f"--devices: there is no {wish}{_there_is(devices)}")
-        wanted += met
-    if not wishes:
-        warnings += [str(trouble) for trouble in troubles if trouble.kind]
-    else:
-        kinds = {wish.kind for wish in wishes}
-        warnings += [str(trouble) for trouble in troubles if trouble.kind in kinds or not trouble.kind]
+        met = [device for device in devices if wish.meets(device)]
+        wanted += [device for device in met if device not in wanted]
+        if wishes and not met:
+            absent = f"--devices: there is no {wish}; this machine has {', '.join(device.name for device in devices)}"
+            if not any(trouble.kind in ("", wish.kind) for trouble in troubles):
+                raise EnvironmentFault(absent)
+            warnings.append(absent)  # a broken driver hides it: the run may do without, and says so
     usable: list[Device] = []
     for device, why in _judged(wanted, min_free_bytes):
         if why:
@@ -120,7 +116,3 @@ def _judged(devices: Sequence[Device], min_free_bytes: int | None) -> Iterator[t
 
 def _gib(count: int | None) -> str:
     return f"{(count or 0) / 2**30:.1f} GiB"
-
-
-def _there_is(devices: Sequence[Device]) -> str:
-    return f"; this machine has {', '.join(device.name for device in devices)}"

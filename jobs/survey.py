@@ -18,7 +18,7 @@ from jobs.journal import Journal
 from jobs.plan import Memory, NoMemory, Planned
 from jobs.records import Item
 from jobs.row_check import RowRules
-from jobs.seats import plan_seats
+from jobs.seats import plan_seats, require_fit
 from jobs.settings import Settings
 
 SHOWN = 20
@@ -73,6 +73,7 @@ def survey(
 ) -> View:
     """Plan every row against the run folder's journal, if there is one. `spoken` is shown each item's segments."""
     gear = gather(settings, folder)
+    require_fit(settings, gear.engine)
     view = View(warnings=gear.warnings)
     journal = Journal(folder, readonly=True) if (folder / STATE_FOLDER / "journal.sqlite").exists() else None
     try:

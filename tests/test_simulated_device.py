@@ -291,3 +291,44 @@ def test_numbers_that_are_not_finite_are_made_again(cli: RunCli, tmp_path: Path,
     assert all(made[f"{name}.wav"] for name in again)
     log = (tmp_path / "m-out/run.log").read_text(encoding="utf-8")
     assert "a fresh process takes over: it holds" in log, "0.1 GiB is less than torch alone takes"
+
+
+COSYVOICE = """
+import pathlib, sys
+import numpy as np
+from benchmarks.make_checkpoint import make_checkpoint
+from cosyvoice.engine import Utterance, Voice
+from cosyvoice.pipeline import load
+voice = Voice('guest', 'guest', audio=REFERENCE, text='希望你以后能够做的比我还好呦。')
+texts = ['今天天气不错，我们去公园走走吧。', 'A longer sentence, so that lengths differ in a batch.']
+for generation in (2, 3):
+    folder = make_checkpoint(pathlib.Path(FOLDER) / str(generation), generation, 'tiny')
+    heard = {}
+    for device in ('cpu', 'npu:0'):
+        engine = load(model_folder=str(folder), device=device, precision='fp32', threads=1)
+        wanted = [Utterance(str(n), text, voice, mode='zero_shot', seed=n) for n, text in enumerate(texts)]
+        heard[device] = {speech.utterance_id: speech.samples for speech in engine.speak(iter(wanted))}
+    pairs = [(heard['cpu'][n], heard['npu:0'][n]) for n in ('0', '1')]
+    same = all(a.shape == b.shape and a.size > 20_000 for a, b in pairs)
+    told[str(generation)] = {
+        'shapes': same,
+        'apart': max(float(np.abs(a - b).max()) for a, b in pairs) if same else None,
+        'finite': all(bool(np.isfinite(b).all()) for _, b in pairs),
+    }
+told['ops'] = sum(torch.ops.simulated.operators(0).values())
+"""
+
+
+def test_the_cosyvoice_engines_need_no_float64_no_complex_numbers_and_no_fft(tmp_path: Path) -> None:
+    """What the NPUs and MLUs of today lack. With random weights at the smallest size, in the official folder layout."""
+    machine = Machine(
+        "npu", [Card()], refuse_types=["float64", "complex64"],
+        refuse_ops=["aten::_fft_r2c", "aten::_fft_c2r", "aten::stft", "aten::istft", "aten::upsample_linear1d"],
+    )  # fmt: skip
+    reference = Path(__file__).parent / "data/parity/zero_shot_prompt.wav"
+    told = script(machine, f"REFERENCE, FOLDER = {str(reference)!r}, {str(tmp_path)!r}\n" + COSYVOICE)
+    assert told["ops"] > 10_000, "it did compute there"
+    assert told["2"]["shapes"] and told["2"]["apart"] < 1e-3
+    # The pitch of CosyVoice 3 is float64 on the CPU alone, and random weights turn the least difference into another
+    # phase: the speech ids are the same (the lengths are), the waves need not be.
+    assert told["3"]["shapes"] and told["3"]["finite"]
