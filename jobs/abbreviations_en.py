@@ -44,19 +44,24 @@ def _circled(match: re.Match[str], order: DateOrder) -> str:
 
 
 _ABBREVIATIONS = {
-    "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Prof": "Professor", "Jr": "Junior", "Sr": "Senior",
-    "vs": "versus", "etc": "et cetera", "approx": "approximately", "dept": "department", "Dept": "Department",
-    "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Inc": "Incorporated", "Ltd": "Limited",
-    "Corp": "Corporation", "Gov": "Governor", "Gen": "General", "Sgt": "Sergeant", "Capt": "Captain",
-    "Lt": "Lieutenant", "Rev": "Reverend", "Hon": "Honorable", "Mt": "Mount", "Ft": "Fort", "est": "established",
-    "vol": "volume", "Vol": "Volume", "ext": "extension", "Ext": "Extension", "apt": "apartment",
-    "Apt": "Apartment", "Fig": "Figure", "fig": "figure", "pp": "pages", "ed": "edition", "min": "minutes",
-    "hr": "hours", "tel": "telephone", "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday",
-    "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
+    "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Prof": "Professor", "Jr": "Junior", "Sr": "Senior", "vs": "versus",
+    "etc": "et cetera", "approx": "approximately", "dept": "department", "Dept": "Department", "Ave": "Avenue",
+    "Rd": "Road", "Blvd": "Boulevard", "Inc": "Incorporated", "Ltd": "Limited", "Corp": "Corporation",
+    "Gov": "Governor", "Gen": "General", "Sgt": "Sergeant", "Capt": "Captain", "Lt": "Lieutenant", "Rev": "Reverend",
+    "Hon": "Honorable", "Mt": "Mount", "Ft": "Fort", "est": "established", "vol": "volume", "Vol": "Volume",
+    "ext": "extension", "Ext": "Extension", "apt": "apartment", "Apt": "Apartment", "Fig": "Figure", "fig": "figure",
+    "pp": "pages", "ed": "edition", "min": "minutes", "hr": "hours", "tel": "telephone", "Col": "Colonel",
+    "Maj": "Major", "Sen": "Senator", "Rm": "Room", "max": "maximum", "Max": "Maximum", "ch": "chapter",
+    "Ch": "Chapter", "no": "number", "exp": "expires", "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday",
+    "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
 }  # fmt: skip
 _ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
 _SENTENCE_START = re.compile(r"(?:The|He|She|It|They|We|I|In|On|At|But|And|This|That|There|An?|His|Her|You|Please)\b")
-_CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev"
+_CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev|Col|Maj|Sen"
+_NUMBERED = re.compile(
+    r"(?i)\b(?:account|card|order|policy|claim|invoice|serial|tracking|reference|ref\.?|case|ticket|flight|train|phone)\s$"
+)
+_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp")
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 
@@ -65,6 +70,10 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
     following = after(match)
     name = match["a"]
     if name in _CAPITAL_ONLY.split("|") and not following[:1].isupper():
+        return None
+    if name == "no" and not _NUMBERED.search(before(match, 20)):
+        return None
+    if name in _BEFORE_NUMBER and following[:1] not in ("\ue000", *"0123456789"):
         return None
     if name in ("ed", "min", "hr", "est") and (not following or following[:1].isupper()):
         return None
@@ -97,11 +106,20 @@ def _key(match: re.Match[str], order: DateOrder) -> str | None:
     return "star" if match[0] == "*" else "pound"
 
 
-@_rule(r"(?<![A-Za-z.])(?P<a>e\.g\.|i\.e\.|a\.k\.a\.|w/o(?![A-Za-z])|w/(?=\s))", needs=r"\.[gek]|w/")
+@_rule(
+    r"(?<![A-Za-z.])(?P<a>e\.g\.|i\.e\.|a\.k\.a\.|w/o(?![A-Za-z])|w/(?=\s)|y/o(?![A-Za-z])|c/o(?![A-Za-z]))",
+    needs=r"\.[gek]|[wyc]/",
+)
 def _latin(match: re.Match[str], order: DateOrder) -> str:
-    return {"e.g.": "for example", "i.e.": "that is", "a.k.a.": "also known as", "w/o": "without", "w/": "with"}[
-        match[0]
-    ]
+    return {
+        "e.g.": "for example",
+        "i.e.": "that is",
+        "a.k.a.": "also known as",
+        "w/o": "without",
+        "w/": "with",
+        "y/o": "years old",
+        "c/o": "care of",
+    }[match[0]]
 
 
 @_rule(r"(?<=[A-Za-z])\+\+|(?<=\bC)#|(?<=[A-Z])\+(?![A-Za-z0-9])", needs="[+#]")

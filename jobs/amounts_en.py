@@ -14,7 +14,7 @@ from jobs.forms import (
 )
 from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal
 from jobs.readings_en import knows_currency, money
-from jobs.rules import Rule, RuleBook
+from jobs.rules import Rule, RuleBook, after, before
 
 _book = RuleBook()
 _rule = _book.add
@@ -42,7 +42,7 @@ UNITS: dict[str, tuple[str, str]] = {
     "km²": ("square kilometer", "square kilometers"), "ft²": ("square foot", "square feet"),
     "m³": ("cubic meter", "cubic meters"), "mmHg": ("millimeter of mercury", "millimeters of mercury"),
     "kcal": ("kilocalorie", "kilocalories"), "kPa": ("kilopascal", "kilopascals"), "px": ("pixel", "pixels"),
-    "rpm": ("R P M", "R P M"),
+    "rpm": ("R P M", "R P M"), "bpm": ("beat per minute", "beats per minute"),
 }  # fmt: skip
 UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
 SCALE = "thousand|million|billion|trillion|hundred"
@@ -53,7 +53,7 @@ def _capital(match: re.Match[str]) -> bool:
 
 
 _SIGN = rf"(?:{CURRENCY_SIGNS}|\b(?:{CURRENCY_CODES})\s?)"
-_AMOUNT_SCALE = rf"(?:\s(?:{SCALE})\b|(?:bn|[KkMBT])(?![A-Za-z0-9]))"
+_AMOUNT_SCALE = rf"(?:\s(?:{SCALE})\b|(?:bn|[KkMmBT])(?![A-Za-z0-9]))"
 
 
 @_rule(
@@ -67,10 +67,15 @@ def _money(match: re.Match[str], order: DateOrder) -> str | None:
     if match["b"]:
         first = decimal(match["a"]) if "." not in match["a"] else money(currency, match["a"])
         spoken = f"{first} to {spoken}"
-    elif match["adj"]:
-        spoken = re.sub(r"s$", "", spoken) + " "
+    elif match["adj"] or (not match["per"] and _counts_as_adjective(match)):
+        spoken = re.sub(r"s$|s(?= and )", "", spoken) + (" " if match["adj"] else "")
     spoken += f" per {_per(match['unit'])}" if match["per"] else ""
     return ("minus " if match["neg"] else "") + spoken
+
+
+def _counts_as_adjective(match: re.Match[str]) -> bool:
+    """a $95 fee, an 8GB phone: one dollar, one gigabyte in form."""
+    return re.search(r"\b[Aa]n?\s$", before(match)) is not None and re.match(r"\s[A-Za-z]", after(match)) is not None
 
 
 def _per(unit: str) -> str:
@@ -116,13 +121,64 @@ def _height(match: re.Match[str], order: DateOrder) -> str:
     return f"{cardinal(match['ft'])} feet {cardinal(match['in'])} {'inch' if match['in'] == '1' else 'inches'}"
 
 
+_INCHES = r"[0-9]{1,3}(?:\.[0-9]{1,3})?"
+
+
+@_rule(
+    rf"{FREE}(?P<a>{_INCHES})[\"″]?\s?[x×]\s?(?P<b>{_INCHES})[\"″](?:\s?[x×]\s?(?P<c>{_INCHES})[\"″])?", needs='["″]'
+)
+def _dimensions(match: re.Match[str], order: DateOrder) -> str:
+    sides = [decimal(side) for side in (match["a"], match["b"], match["c"]) if side]
+    return " by ".join(sides) + " inches"
+
+
+@_rule(
+    rf"(?<=ft )(?P<s>(?P<n>{_INCHES})\s?in\b\.?)(?!\s(?:the|a|an)\b)"
+    rf"|{FREE}(?P<t>(?P<m>[0-9]{{1,3}}\.[0-9]{{1,3}})\s?in\.)"
+)
+def _inches(match: re.Match[str], order: DateOrder) -> str:
+    number = match["n"] or match["m"]
+    ends = match[0].endswith(".") and re.match(r"\s*$|\s+[A-Z]", after(match))
+    return f"{decimal(number)} {'inch' if number == '1' else 'inches'}{'.' if ends else ''}"
+
+
+@_rule(rf"{FREE}(?P<a>[0-9]{{2,3}})/(?P<b>[0-9]{{2,3}})(?:\s?(?P<u>mmHg|mm Hg))?(?![0-9/A-Za-z])", needs="/")
+def _blood_pressure(match: re.Match[str], order: DateOrder) -> str | None:
+    if not match["u"] and not re.search(r"(?i)(?:blood pressure|\bBP)[^0-9.]{0,12}$", before(match, 30)):
+        return None
+    unit = " millimeters of mercury" if match["u"] else ""
+    return f"{cardinal(match['a'])} over {cardinal(match['b'])}{unit}"
+
+
+@_rule(r"(?<![0-9A-Za-z/.])(?P<s>(?P<a>0[0-9])/(?P<b>[0-9]{2}))(?![0-9/])", needs="0[0-9]/")
+def _month_of_a_card(match: re.Match[str], order: DateOrder) -> str:
+    """exp. 09/27: no fraction starts with a zero."""
+    return f"{digits(match['a'])}, {cardinal(match['b']) if match['b'][0] != '0' else digits(match['b'])}"
+
+
+@_rule(
+    r"\b(?i:odds(?: are| of| at|:)?) (?P<s>(?P<a>[0-9]{1,3})/(?P<b>[0-9]{1,3}))(?![0-9/])"
+    r"|(?<![0-9/.])(?P<t>50[-–/]50)(?![0-9/-])"
+)
+def _odds(match: re.Match[str], order: DateOrder) -> str:
+    return "fifty fifty" if match["t"] else f"{cardinal(match['a'])} to {cardinal(match['b'])}"
+
+
+@_rule(
+    rf"{FREE}(?P<a>{NUMBER})/(?P<per>day|night|week|month|mo|year|yr|hour|hr|min|person|dose|item|page)\b", needs="/"
+)
+def _per_day(match: re.Match[str], order: DateOrder) -> str:
+    """max 8/day."""
+    return f"{decimal(match['a'])} per {_per(match['per'])}"
+
+
 @_rule(
     r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])"
     rf"(?:\s(?P<u>{UNIT})(?![A-Za-z0-9]))?",
     needs="/",
 )
 def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
-    if match[0] in ("24/7", "9/11", "50/50"):
+    if match[0] in ("24/7", "9/11"):
         return None
     spoken = _fraction_words(match["a"], match["b"], bool(match["w"]))
     if match["w"]:
@@ -146,7 +202,7 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     one, many = UNITS[match["u"]]
     number = f"{decimal(match['a'])} to {decimal(match['b'])}" if match["b"] else decimal(match["a"])
-    unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" else many
+    unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" or _counts_as_adjective(match) else many
     per = f" per {_per(match['per'])}" if match["per"] else ""
     return f"{sign_word(match['neg'])}{number} {unit}{per}"
 
@@ -179,7 +235,7 @@ def _scientific(match: re.Match[str], order: DateOrder) -> str:
     return f"{decimal(match['a'])} times ten to the power of {sign}{cardinal(match['n'].lstrip('+-'))}"
 
 
-@_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11|50/50)(?![0-9/])")
+@_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11)(?![0-9/])")
 def _idiom(match: re.Match[str], order: DateOrder) -> str:
     return " ".join(cardinal(part) for part in match[0].split("/"))
 

@@ -36,6 +36,7 @@ UNITS = {
     "ms": "毫秒", "kcal": "千卡", "kJ": "千焦", "Pa": "帕", "kPa": "千帕", "MPa": "兆帕", "hPa": "百帕",
     "px": "像素", "ft": "英尺", "lb": "磅", "lbs": "磅", "oz": "盎司", "mmol": "毫摩尔", "mol": "摩尔",
     "mph": "英里每小时", "rpm": "转每分钟", "ha": "公顷", "dL": "分升", "cc": "毫升",
+    "CM": "厘米", "KG": "公斤", "KM": "公里",
 }  # fmt: skip
 UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
 MINUS = r"(?:(?<![0-9A-Za-z)）%\]])[-−])"
@@ -115,7 +116,9 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     signs = {"-": minus, "−": minus, "+": "正", "±": "正负", "": "", None: ""}
     spoken = signs[match["neg"]] + decimal(match["a"], liang=True)
     if match["b"]:
-        spoken += f"到{signs[match['n2']]}{decimal(match['b'], liang=True)}"
+        # -5~3℃: without the unit after the first number, 零下 would be heard before both.
+        rises = cold and match["neg"] and not match["n2"] and match["b"].strip("0.")
+        spoken += f"{unit if rises else ''}到{signs[match['n2']]}{decimal(match['b'], liang=True)}"
     per = match["per"]
     return spoken + unit + (f"每{UNITS.get(per, per)}" if per else "")
 
@@ -183,6 +186,22 @@ def _always(match: re.Match[str], order: DateOrder) -> str:
 def _fraction(match: re.Match[str], order: DateOrder) -> str:
     whole = f"{cardinal(match['w'])}又" if match["w"] else ""
     return f"{whole}{cardinal(match['b'])}分之{cardinal(match['a'])}"
+
+
+_PER = (
+    "晚|夜|月|年|季度?|周|天|日|小时|分钟?|秒|次|人|位|台|件|个|份|张|床|间|套"
+    "|公里|公斤|千克|斤|吨|平方米|平米|平|米|升|亩|度"
+)
+
+
+@_rule(
+    rf"(?:(?<=[元角分块次片粒颗包瓶袋支台只个份张件位间床辆笔条ml克升转\ue000])|(?<=[KMGT][Bb]))\s?/\s?(?P<per>{_PER}|min|kg|km|s|h)(?![A-Za-z0-9])",
+    needs="/",
+)
+def _per_unit(match: re.Match[str], order: DateOrder) -> str:
+    """￥688/晚, 72次/分, 8GB/s."""
+    unit = {"分": "分钟", "平": "平方米", "季": "季度"}.get(match["per"], match["per"])
+    return f"每{UNITS.get(unit, unit)}"
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -12,7 +12,7 @@ from jobs.forms import (
 )
 from jobs.numbers_en import cardinal, digits
 from jobs.readings_en import code, phone
-from jobs.rules import Rule, RuleBook, after, version_rule
+from jobs.rules import Rule, RuleBook, after, before, version_rule
 
 _book = RuleBook()
 _rule = _book.add
@@ -78,11 +78,27 @@ def _phone(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    r"(?i:call|dial|phone|text|tel\.?|fax|at)(?: us)?(?: at| on)?:?\s(?P<s>[0-9]{3}-[0-9]{4}|911|999|112|411)"
+    r"(?i:call|dial|phone|text|tel\.?|fax|at)(?: us)?(?: at| on)?:?\s(?P<s>[0-9]{3}-[0-9]{4}|[2-9]11|999|112|988)"
     r"(?![0-9A-Za-z-])"
 )
 def _local_phone(match: re.Match[str], order: DateOrder) -> str:
     return phone(match["s"])
+
+
+@_rule(r"\bor (?P<s>[2-9]11|988)(?![0-9A-Za-z-])", needs="11|988")
+def _other_local_phone(match: re.Match[str], order: DateOrder) -> str | None:
+    """Dial 911 in an emergency, or 311."""
+    return phone(match["s"]) if re.search(r"(?i)\b(?:dial|call|text)\b", before(match, 60)) else None
+
+
+@_rule(r"(?i:\bP\.?\s?O\.?\s?)?\bBox (?P<s>[0-9]{3,6})(?![0-9A-Za-z])", needs="Box")
+def _box(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match["s"])
+
+
+@_rule(r"\b[A-Z]{2}[0-9]{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?(?![0-9A-Za-z])")
+def _iban(match: re.Match[str], order: DateOrder) -> str:
+    return ", ".join(code(group) for group in match[0].split(" "))
 
 
 @_rule(r"(?P<s>(?P<st>\b[A-Z]{2}) (?P<z>[0-9]{5}(?:-[0-9]{4})?))(?![0-9A-Za-z-])")

@@ -34,6 +34,13 @@ def _iso_day(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{date(found)}, " if found else None
 
 
+@_rule(r"(?<![0-9A-Za-z/.])[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}(?![0-9A-Za-z/])", needs="/")
+def _short_date(match: re.Match[str], order: DateOrder) -> str | None:
+    first, second, last = match[0].split("/")
+    found = parse_date(f"{first}/{second}/{'19' if last >= '70' else '20'}{last}", order)
+    return date(found) if found else None
+
+
 @_rule(DATE)
 def _date(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0], order)
@@ -52,18 +59,45 @@ def _month_day(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    rf"(?<![0-9A-Za-z.])(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH_NAME}(?![A-Za-z])(?:,?\s(?P<y>[12][0-9]{{3}}))?(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z.])(?P<the>[Tt]he )?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH_NAME}(?![A-Za-z])"
+    r"(?:,?\s(?P<y>[12][0-9]{3}))?(?![0-9A-Za-z])"
 )
 def _day_month(match: re.Match[str], order: DateOrder) -> str | None:
     if not 1 <= int(match["d"]) <= 31 or (match["mon"] in ("Mar", "May", "Jun", "Sep") and not match["y"]):
         return None
-    spoken = f"the {ordinal(match['d'])} of {MONTHS[_MONTH[match['mon'][:3].lower()] - 1]}"
-    return spoken + (f", {year(match['y'])}" if match["y"] else "")
+    article = match["the"] or "the "
+    spoken = f"{article}{ordinal(match['d'])} of {MONTHS[_MONTH[match['mon'][:3].lower()] - 1]}"
+    return spoken + (f", {year(match['y'])}" if match["y"] else _stop(match))
 
 
 @_rule(rf"\b{_MONTH_NAME}(?P<gap>,?\s)(?P<y>[12][0-9]{{3}})(?![0-9A-Za-z])")
 def _month_year(match: re.Match[str], order: DateOrder) -> str:
     return f"{MONTHS[_MONTH[match['mon'][:3].lower()] - 1]} {year(match['y'])}"
+
+
+def _stop(match: re.Match[str]) -> str:
+    """The dot of `5 p.m.` or `Feb.` that ends a sentence as well."""
+    following = after(match)
+    ends = not following.strip() or (_NEXT_SENTENCE.match(following) and not _SAME_TIME.match(following))
+    return "." if match[0].endswith(".") and ends else ""
+
+
+_NEXT_SENTENCE = re.compile(r"[\"'”’)]*\s+[\"'“‘(]*[A-Z](?:[a-z'’]|\s)")
+_SAME_TIME = re.compile(
+    rf"\s(?:{'|'.join(name[:3] for name in MONTHS)}|Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+    r"|Eastern|Pacific|Central|Mountain|Greenwich)"
+)
+
+
+@_rule(r"(?<![0-9A-Za-z:.])(?P<h>[01]?[0-9]|2[0-3]):?(?P<m>[0-5][0-9])\s?(?:hrs\b\.?|hours\b)", needs="h(?:rs|ours)")
+def _hundred_hours(match: re.Match[str], order: DateOrder) -> str | None:
+    if ":" not in match[0] and len(match["h"]) < 2:
+        return None  # 500 hours is how long
+    if ":" not in match[0] and not match["h"].startswith("0") and match["m"] == "00" and "hours" in match[0]:
+        return None
+    hour = f"{'zero ' if len(match['h']) == 2 and match['h'][0] == '0' else ''}{cardinal(match['h'])}"
+    minute = "hundred" if match["m"] == "00" else f"{'oh ' if match['m'][0] == '0' else ''}{cardinal(match['m'])}"
+    return f"{hour} {minute} hours{_stop(match)}"
 
 
 _CLOCK_2 = CLOCK.pattern.replace("([0", "(?:[0").replace("([A", "(?:[A")
@@ -74,7 +108,7 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
     first, second = parse_clock(match["a"]), parse_clock(match["b"]) if match["b"] else None
     if first is None or (match["b"] and second is None):
         return None
-    tail = "." if match[0].endswith(".") and not after(match).strip() else ""
+    tail = _stop(match)
     return clock(first) + (f" to {clock(second)}" if second else "") + tail
 
 
@@ -86,12 +120,12 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
 def _hour(match: re.Match[str], order: DateOrder) -> str | None:
     """9 am, 9-11 am, 9am-5pm."""
     if match["lone"]:
-        return f"{cardinal(match['lone'])} {match['h2'].upper()} M" if int(match["lone"]) <= 12 else None
+        return f"{cardinal(match['lone'])} {match['h2'].upper()} M{_stop(match)}" if int(match["lone"]) <= 12 else None
     if int(match["a"]) > 12 or (match["h1"] and not match["b"]):
         return None
     first = cardinal(match["a"]) + (f" {match['h1'].upper()} M" if match["h1"] else "")
     hours = f"{first} to {cardinal(match['b'])}" if match["b"] else first
-    tail = "." if match[0].endswith(".") and not after(match).strip() else ""
+    tail = _stop(match)
     return f"{hours} {match['h'].upper()} M{tail}"
 
 
@@ -99,6 +133,28 @@ _DAY_NAME = (
     r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|January|February|"
     r"March|April|June|July|August|September|October|November|December)"
 )
+
+
+_SHORT_DAYS = {
+    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday", "Thur": "Thursday",
+    "Thurs": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday",
+}  # fmt: skip
+_SHORT_DAY = "Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
+
+
+@_rule(rf"\b(?P<a>{_SHORT_DAY})\.?(?P<gap>\s?{DASH}\s?)(?P<b>{_SHORT_DAY})(?![A-Za-z])(?:\.(?=\s[0-9]))?", needs=DASH)
+def _opening_days(match: re.Match[str], order: DateOrder) -> str:
+    return f"{_SHORT_DAYS[match['a']]} to {_SHORT_DAYS[match['b']]}"
+
+
+@_rule(rf"\b(?P<a>{_SHORT_DAY})\.?(?=,? (?:[0-9]{{1,2}}(?:[:.][0-9]{{2}}|\s?{DASH}|\s?[ap]\.?m)|\ue000))")
+def _opening_day(match: re.Match[str], order: DateOrder) -> str:
+    return _SHORT_DAYS[match["a"]]
+
+
+@_rule(r"\b(?:Sat|Sun)\.(?=\s*(?:[,;&)]|and\b|$))", needs="S")
+def _weekend(match: re.Match[str], order: DateOrder) -> str:
+    return _SHORT_DAYS[match[0][:3]] + ("" if after(match).strip() else ".")
 
 
 @_rule(rf"\b{_DAY_NAME}(?P<s>\s?[-–—]\s?)(?={_DAY_NAME}\b)", needs="[-–—]")

@@ -13,9 +13,9 @@ from jobs.forms import (
     parse_clock,
     parse_date,
 )
-from jobs.numbers_zh import cardinal
+from jobs.numbers_zh import cardinal, digits
 from jobs.readings_zh import clock, date
-from jobs.rules import Rule, RuleBook
+from jobs.rules import Rule, RuleBook, before
 
 _book = RuleBook()
 _rule = _book.add
@@ -25,6 +25,23 @@ _rule = _book.add
 def _iso_day(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0][:-1])
     return date(found) if found else None
+
+
+@_rule(
+    r"(?<![0-9A-Za-z/.])(?P<y>[0-9]{2})/(?P<m>0[1-9]|1[0-2])/(?P<d>0[1-9]|[12][0-9]|3[01])(?![0-9A-Za-z/])", needs="/"
+)
+def _short_date(match: re.Match[str], order: DateOrder) -> str:
+    return f"{digits(match['y'])}年{cardinal(match['m'])}月{cardinal(match['d'])}日"
+
+
+@_rule(
+    r"(?:(?<=[已将请定拟须应]于)|(?<=截至)|(?<=截止)|(?<=[日时][期间][:：为是]))(?P<s>(?P<m>1[0-2]|0?[1-9])/(?P<d>3[01]|[12][0-9]|0?[1-9]))(?![0-9A-Za-z/])"
+    r"|(?<![0-9A-Za-z/.])(?P<t>(?P<m2>1[0-2]|0?[1-9])/(?P<d2>3[01]|[12][0-9]|0?[1-9]))(?=到期|截止|发货|前送达|上午|下午|晚上|[（(](?:周|星期))",
+    needs="/",
+)
+def _month_and_day(match: re.Match[str], order: DateOrder) -> str:
+    month, day = match[0].split("/")
+    return f"{cardinal(month)}月{cardinal(day)}日"
 
 
 @_rule(DATE)
@@ -70,7 +87,19 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
     first, second = parse_clock(match["a"]), parse_clock(match["b"]) if match["b"] else None
     if first is None or (match["b"] and second is None):
         return None
+    if first.second is not None and re.search("(?:用时|耗时|历时|时长|成绩|净计时)[^0-9，。]{0,3}$", before(match)):
+        hours = cardinal(str(first.hour), liang=True)
+        return f"{hours}小时{_padded(first.minute)}分{_padded(first.second)}秒"
     return clock(first) + (f"到{clock(second)}" if second else "")
+
+
+def _padded(value: int) -> str:
+    return ("零" if value < 10 else "") + cardinal(str(value)) if value else "零"
+
+
+@_rule(r"(?<=[0-9]秒)(?P<s>[0-9]{2})(?![0-9.秒])", needs="秒")
+def _hundredths(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match["s"])
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

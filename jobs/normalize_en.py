@@ -29,7 +29,7 @@ _SWEEP = {
     "^": " ", "|": ", ", "\\": " ", "~": " ", "°": " degrees ", "→": " to ", "←": " ", "↑": " up ", "↓": " down ",
     "®": "", "™": "", "©": " copyright ", "$": " dollar ", "€": " euro ", "£": " pound ", "¥": " yuan ",
     "￥": " yuan ", "×": " times ", "÷": " divided by ", "<": " less than ", ">": " greater than ",
-    "§": " section ", "`": "", "{": ", ", "}": ", ", "•": ", ", "‰": " per mille ", "/": " ",
+    "§": " section ", "¶": " paragraph ", "`": "", "{": ", ", "}": ", ", "•": ", ", "‰": " per mille ", "/": " ",
 }  # fmt: skip
 _SWEEP_SIGNS = re.compile("[" + re.escape("".join(_SWEEP)) + "]")
 

@@ -54,7 +54,7 @@ def _years(match: re.Match[str], order: DateOrder) -> str | None:
 @_rule(
     r"\b(?i:in|since|from|by|until|till|before|after|during|year|years|of|early|late|mid|around|circa|spring|"
     r"summer|autumn|fall|winter|to)[ -]"
-    r"(?P<s>(?P<y>1[1-9][0-9]{2}|20[0-9]{2}))(?![0-9A-Za-z,.]?[0-9]|['’]?s\b)(?!\s?(?:%|percent|people|[a-z]+s\b|million|thousand))"
+    r"(?P<s>(?P<y>1[0-9]{3}|20[0-9]{2}))(?![0-9A-Za-z,.]?[0-9]|['’]?s\b)(?!\s?(?:%|percent|people|[a-z]+s\b|million|thousand))"
 )
 def _year(match: re.Match[str], order: DateOrder) -> str:
     return year(match["y"])
@@ -91,6 +91,8 @@ def _subtraction(match: re.Match[str], order: DateOrder) -> str:
 def _operator(match: re.Match[str], order: DateOrder) -> str | None:
     sign = match["op"] or match["t"] or match["x"]
     sides = before(match, 1), after(match)[:1]
+    if sign in "<>" and re.search("[A-Za-z]{2}$", before(match, 2)) and re.match("[A-Za-z]{2}", after(match)):
+        return ", "  # Settings > Display
     if sign == "*" and not all(side.isdigit() for side in sides):
         return None
     return f" {_OPERATORS[sign]} "
@@ -135,6 +137,8 @@ def _chain(match: re.Match[str], order: DateOrder) -> str:
 def _range(match: re.Match[str], order: DateOrder) -> str | None:
     if any(len(part) > 1 and part[0] == "0" and "." not in part for part in (match["a"], match["b"])):
         return None
+    if before(match).endswith(("Boeing ", "a ")) and re.fullmatch("7[0-9]7-[0-9]{1,3}", match[0]):
+        return f"seven {cardinal(match['a'][1:])} {cardinal(match['b'])}"
     return f"{'minus ' if match['neg'] else ''}{decimal(match['a'])} to {decimal(match['b'])}"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from jobs.amounts_zh import MEASURE, MINUS, SCALE
+from jobs.amounts_zh import MEASURE, MINUS, SCALE, UNIT
 from jobs.forms import (
     DASH,
     FREE,
@@ -41,10 +41,31 @@ def _years(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    r"(?<![0-9A-Za-z])(?P<s>(?P<y>(?:19|20)[0-9]{2}))(?=\s?(?:年|届|级(?!别)|财年|赛季|款|版|春夏|秋冬|学年|世界杯|奥运会|全国))"
+    r"(?<![0-9A-Za-z])(?P<s>(?P<y>(?:19|20)[0-9]{2}))(?=\s?(?:年|届|级(?!别)|财年|赛季|款|版|春夏|秋冬|学年|世界杯|奥运会|全国)"
+    r"|[〕\]］])"
 )
-def _year(match: re.Match[str], order: DateOrder) -> str:
+def _year(match: re.Match[str], order: DateOrder) -> str | None:
+    if match["y"] == "2000" and (
+        re.search("(?:约|近|距今|已有|长达|历经|过去)$", before(match))
+        or re.match("年(?:来|的?(?:历史|文明|岁月|光阴))", after(match))
+    ):
+        return "两千"  # so many years, not the year
+    if after(match)[:1] in "〕]］" and before(match, 1) not in ("〔", "[", "［"):
+        return None
     return digits(match["y"])
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.])(?P<d>(?:985|211)(?=(?:[、/和]211)?(?:高校|大学|工程|院校|名校))|(?:996|007|965)(?=工作制|加班)"
+    r"|618(?=大促|购物|年中|活动|狂欢|促销)|(?:11\.11|12\.12)(?=大促|购物|狂欢|活动|促销))"
+    r"|(?<![A-Za-z0-9])K?N(?P<mask>95)(?![0-9A-Za-z])|(?<![0-9.])(?P<feast>5\.1|6\.1|10\.1)(?=假期|小?长假|黄金周|劳动节|儿童节|国庆)"
+    r"|(?<![0-9.·])(?P<day>[0-9]{1,2}[·•][0-9]{1,2})(?![0-9.·])"
+)
+def _by_name(match: re.Match[str], order: DateOrder) -> str:
+    """985高校, N95, 5.1假期, 9·11: known by their digits."""
+    if match["feast"]:
+        return {"5.1": "五一", "6.1": "六一", "10.1": "十一"}[match["feast"]]
+    return digits(re.sub("[.·•]", "", match[0]))
 
 
 @_rule(
@@ -56,6 +77,14 @@ def _standard(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{match['l'].replace('/', ' ')} {spoken}"
 
 
+@_rule(r"(?<![0-9A-Za-z])(?P<l>[A-Z])(?P<a>[0-9]{1,3})\s?[-–—~～]\s?(?P=l)(?P<b>[0-9]{1,3})(?![0-9A-Za-z])")
+def _series(match: re.Match[str], order: DateOrder) -> str | None:
+    """Q1-Q3, B1-B3层."""
+    if int(match["a"]) >= int(match["b"]):
+        return None
+    return f"{match['l']}{_model_part(match['a'])}到{match['l']}{_model_part(match['b'])}"
+
+
 @_rule(
     r"(?<![0-9A-Za-z])(?<![0-9][.,])(?=[A-Za-z0-9-]{0,40}[A-Za-z])(?=[A-Za-z-]{0,40}[0-9])(?P<s>[A-Za-z0-9]+(?:[-–][A-Za-z0-9]+)*)(?![0-9A-Za-z]|\.[0-9])"
 )
@@ -63,7 +92,7 @@ def _model_name(match: re.Match[str], order: DateOrder) -> str | None:
     """GPT-4o, COVID-19, B2B, MP3, iPhone15, A380: letters as they are, up to two digits as a number, more "
     "one by one."""
     written = match["s"]
-    if re.fullmatch(r"[A-Z]2[A-Z]", written):
+    if re.fullmatch(r"[BCDEFGMOPSV]2[BCDEFGMOPSTVX]", written):
         return f"{written[0]} to {written[2]}"
     parts = re.findall("[A-Za-z]+|[0-9]+", written)
     leading = parts[0].isdigit() and len(parts) == 2 and len(parts[0]) > 2
@@ -93,16 +122,38 @@ def _chain(match: re.Match[str], order: DateOrder) -> str:
     return "，".join(digits(group) for group in match[0].split("-"))
 
 
+@_rule(r"(?<=[图表式例])\s?(?P<s>(?P<a>[0-9]{1,3})-(?P<b>[0-9]{1,3}))(?![0-9A-Za-z.-])", needs="[图表式例]")
+def _numbered_figure(match: re.Match[str], order: DateOrder) -> str:
+    return f"{cardinal(match['a'])}杠{cardinal(match['b'])}"
+
+
+@_rule(r"(?<=满)(?P<s>(?P<a>[0-9]{1,6})-(?P<b>[0-9]{1,6}))(?![0-9A-Za-z.,-])", needs="满")
+def _rebate(match: re.Match[str], order: DateOrder) -> str | None:
+    return f"{cardinal(match['a'])}减{cardinal(match['b'])}" if int(match["a"]) > int(match["b"]) else None
+
+
 @_rule(
-    rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?=(?P<after>\s?[{HAN}]?))"
+    rf"(?<=[{HAN}])(?<![为是至到达约于低高得温度额值率数差跌降涨升减负亏])-(?P<n>[0-9]{{1,4}})(?![0-9.,]|\s?[{DASH[1:-1]}][0-9]|\s?(?:{UNIT})(?![A-Za-z])|\s?[度元分点级米%％‰万亿倍日月层楼]|\s?=)"
+)
+def _hyphen_in_a_name(match: re.Match[str], order: DateOrder) -> str:
+    """东风-41, 歼-20, 附件-2: the stroke joins."""
+    return _model_part(match["n"])
+
+
+@_rule(
+    rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?=(?P<after>\s?[{HAN}]{{0,2}}))"
 )
 def _range(match: re.Match[str], order: DateOrder) -> str | None:
     if any(len(part) > 1 and part[0] == "0" and "." not in part for part in (match["a"], match["b"])):
         return None
-    liang = match["after"].strip() in MEASURE and bool(match["after"].strip())
-    if re.match("[月日号点期级]", match["after"].strip()):
-        liang = False
+    following = match["after"].strip()
+    liang = following[:1] in MEASURE and following != "" and not re.match("[月日号点期级]|年级", following)
     ordinal = before(match, 1) == "第"
+    falls = not (match["neg"] or match["sa"]) and "." not in match[0] and len(match["b"]) <= 2
+    if falls and int(match["a"].replace(",", "")) > int(match["b"].replace(",", "")):
+        # No range runs downwards: a score, or staircase 3 of house 12.
+        word = "杠" if re.match("[号栋幢楼单室座]", following) else "比"
+        return f"{cardinal(match['a'])}{word}{cardinal(match['b'])}"
     first, second = (decimal(part, liang=liang and not ordinal) for part in (match["a"], match["b"]))
     return f"{'负' if match['neg'] else ''}{first}{match['sa'] or ''}到{second}"
 
@@ -154,6 +205,11 @@ def _vulgar(match: re.Match[str], order: DateOrder) -> str:
     return ("又" if before(match, 1).isdigit() else "") + spoken
 
 
+@_rule(r"(?<![0-9A-Za-z])(?P<n>[0-9]{1,4})#(?=楼|机|门|线|库|车|站|泵|炉|桥|口|厂|仓)", needs="#")
+def _numbered_thing(match: re.Match[str], order: DateOrder) -> str:
+    return f"{cardinal(match['n'])}号"
+
+
 @_rule(r"(?i:(?<![A-Za-z])(?:No|Nos)\.\s?|№\s?|#\s?)(?P<n>[0-9]{1,6})(?![0-9])", needs="[oO#№]")
 def _numero(match: re.Match[str], order: DateOrder) -> str | None:
     if match[0].startswith("#"):
@@ -166,7 +222,9 @@ def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
     """What wetext reads wrongly: separators, signs, 2次, 2点, numbers it takes for telephone numbers."""
     written, following = match["a"], after(match)
     telephone = re.fullmatch("1[012][0-9]|1[0-2][0-9]{3}|9[56][0-9]{3}|400[0-9]*", written) is not None
-    two = written == "2" and re.match(r"次|点(?!\d)|倍|题", following) is not None
+    two = (
+        written == "2" and re.match(r"次|点(?!\d)|点(?=\d{1,2}分)|倍|题|份|年(?!级)|场|首|句|部", following) is not None
+    )
     unit = written == "2" and re.match("单元|[日月号楼层级班期]", following) is not None
     if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two or unit):
         return None
