@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 WAV_LIMIT_BYTES = (1 << 32) - (1 << 16)
 _SUBTYPES = {
     "pcm16": "PCM_16", "pcm24": "PCM_24", "float": "FLOAT", "ulaw": "ULAW", "alaw": "ALAW", "vorbis": "VORBIS",
-    "opus": "OPUS",
+    "opus": "OPUS", "gsm": "GSM610",
 }  # fmt: skip
-_SAMPLE_BYTES = {"pcm16": 2, "pcm24": 3, "float": 4, "ulaw": 1, "alaw": 1}
+_SAMPLE_BYTES = {"pcm16": 2, "pcm24": 3, "float": 4, "ulaw": 1, "alaw": 1, "gsm": 1}
 _TAGS = {"title": "title", "artist": "artist", "album": "album", "track": "tracknumber", "genre": "genre"}
 _TAGS |= {"date": "date", "comment": "comment"}
 
@@ -86,7 +86,7 @@ def _libsndfile(
 ) -> list[str]:
     options, notes = _options(profile), []
     if options["format"] == "WAV" and samples * profile.channels * _SAMPLE_BYTES[profile.encoding] > WAV_LIMIT_BYTES:
-        if profile.encoding in ("ulaw", "alaw"):
+        if profile.encoding in ("ulaw", "alaw", "gsm"):
             raise ValueError("longer than a WAV file of 4 GiB can hold: split the item")
         options["format"] = "RF64"
         notes.append("longer than 4 GiB: written as RF64")
@@ -149,7 +149,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 
 def _put(file: soundfile.SoundFile, block: Block, profile: Profile) -> None:
     """Samples as the file stores them. 16 bit is rounded, not dithered: pauses stay silent, speech is noise enough."""
-    if profile.encoding in ("pcm16", "ulaw", "alaw"):
+    if profile.encoding in ("pcm16", "ulaw", "alaw", "gsm"):
         block = _pcm16(block)
     file.write(np.repeat(block, profile.channels).reshape(-1, profile.channels) if profile.channels > 1 else block)
 

@@ -17,6 +17,7 @@ SHORT_SPEECH_S = 0.4
 LEVEL_TOLERANCE_DB = 0.15
 PEAK_MARGIN_DB = {"wav": 0.1, "raw": 0.1, "flac": 0.1, "mp3": 0.25, "ogg": 0.5, "opus": 0.5, "m4a": 0.5}
 G711_MARGIN_DB = 0.25
+GSM_MARGIN_DB = 1.5
 """How far under the ceiling the limiter works: other true-peak meters differ a little, lossy codecs overshoot."""
 QUIETEST_DB = -70.0
 HEARD_LIMIT_DB = 10.0
@@ -45,8 +46,8 @@ class Setting:
 
 def first_setting(meter: Meter, profile: Profile, speech_s: float) -> Setting:
     """The gain for a signal not yet finished, the limiter's share foreseen; none for silence, which must stay quiet."""
-    g711 = profile.encoding in ("ulaw", "alaw")
-    limit = profile.ceiling_dbtp - (G711_MARGIN_DB if g711 else PEAK_MARGIN_DB[profile.container])
+    of_codec = {"ulaw": G711_MARGIN_DB, "alaw": G711_MARGIN_DB, "gsm": GSM_MARGIN_DB}
+    limit = profile.ceiling_dbtp - of_codec.get(profile.encoding, PEAK_MARGIN_DB[profile.container])
     level = None if profile.target_db is None else level_db(meter, profile, speech_s)
     if level is None or profile.target_db is None:
         return Setting(0.0, limit)

@@ -11,6 +11,7 @@ Definitions
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
 
@@ -207,6 +208,24 @@ class Meter:
             return ()
         starts = np.linspace(0, len(peaks), min(slices, len(peaks)), endpoint=False).astype(int)
         return tuple(int(peak) for peak in np.clip(np.rint(np.maximum.reduceat(peaks, starts) * 100), 0, 100))
+
+
+def together(meters: Sequence[Meter]) -> Meter:
+    """One finished meter for the finished meters of a file's channels.
+
+    Loudness adds up over channels (BS.1770-4, weight 1), RMS and noise floor are their mean power, peaks the highest.
+    """
+    whole = copy(meters[0])
+    whole._plain = [np.mean([_joined(meter._plain) for meter in meters], axis=0)]
+    whole._peaks = [np.max([_joined(meter._peaks) for meter in meters], axis=0).astype(np.float32)]
+    for name in ("_loudness", "_speech"):
+        if (filtered := getattr(whole, name)) is not None:
+            combine = np.sum if name == "_loudness" else np.mean
+            other = copy(filtered)
+            other.energies = [combine([_joined(getattr(meter, name).energies) for meter in meters], axis=0)]
+            setattr(whole, name, other)
+    whole._true_peak = max(meter._true_peak for meter in meters)
+    return whole
 
 
 def _energies(samples: NDArray[np.float64], frame: int) -> NDArray[np.float64]:

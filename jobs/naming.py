@@ -51,6 +51,8 @@ class NameRule:
     """What `pattern` means."""
     max_chars: int | None = None
     """Longest file name, with its suffix."""
+    folder: str | None = None
+    """Put between the other folders and the file, unless it stands there already."""
 
 
 ANY_NAME = NameRule()
@@ -225,6 +227,8 @@ def _finished(parts: list[str], suffix: str, rule: NameRule) -> Name:
     if rule is ANY_NAME and len(parts) == 1 and _PLAIN.fullmatch(stem):
         return Name(stem + suffix, changed=stem + suffix not in (parts[0], parts[0] + suffix))
     folders = [safe_part(part) for part in parts[:-1]]
+    if rule.folder is not None and folders[-1:] != [rule.folder]:
+        folders.append(rule.folder)
     if folders and folders[0].casefold() in RESERVED:
         raise ValueError(f"the folder {folders[0]!r} is a name that the run keeps for itself; choose another")
     for folder in folders:
@@ -241,7 +245,7 @@ def _finished(parts: list[str], suffix: str, rule: NameRule) -> Name:
         if rule.pattern is not None and not re.fullmatch(rule.pattern, part):
             raise ValueError(f"{part[:60]!r} is no name for this profile; use {rule.words or rule.pattern}")
     path = "/".join([*folders, leaf + suffix])
-    plain = "/".join(parts)
+    plain = "/".join([*parts[: len(parts) - 1], *folders[len(parts) - 1 :], parts[-1]])
     return Name(path, changed=path not in (plain, plain + suffix))
 
 

@@ -16,8 +16,8 @@ Container = Literal["wav", "raw", "mp3", "flac", "ogg", "opus", "m4a"]
 LoudnessMethod = Literal["none", "lufs", "rms", "speech"]
 
 ENCODINGS: Mapping[str, tuple[str, ...]] = {
-    "wav": ("pcm16", "pcm24", "float", "ulaw", "alaw"),
-    "raw": ("pcm16", "ulaw", "alaw"),
+    "wav": ("pcm16", "pcm24", "float", "ulaw", "alaw", "gsm"),
+    "raw": ("pcm16", "ulaw", "alaw", "gsm"),
     "mp3": ("cbr", "vbr"),
     "flac": ("pcm16", "pcm24"),
     "ogg": ("vorbis",),
@@ -32,8 +32,33 @@ _MP3_KBPS = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 _MP3_LOW_KBPS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 _OPUS_RATES_HZ = (8000, 12000, 16000, 24000, 48000)
 _NOT_IN_BYTES = frozenset({"name", "description", "suffix", "naming", "name_pattern", "name_max_chars", "name_rule"})
-_NOT_IN_BYTES |= {"max_noise_db", "max_minutes"}
+_NOT_IN_BYTES |= {"max_noise_db", "max_minutes", "accept", "folder"}
 _FIELD = re.compile(r"\{[\w-]+(?::(?:0?[1-9]?[0-9]?d|\.[1-9][0-9]{0,2}))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What the shop or phone system that takes the files demands, beyond the profile's own format and ceiling."""
+
+    level_tolerance_db: float = 1.0
+    """How far the level may lie from the target."""
+    level_min_db: float | None = None
+    """Demanded whatever the target is; takes the tolerance's place on its side."""
+    level_max_db: float | None = None
+    peak: Literal["true", "sample"] = "true"
+    """What the ceiling is held against."""
+    min_bitrate_kbps: float | None = None
+    """None: the profile's own bit rate."""
+    head_min_ms: float | None = None
+    head_max_ms: float | None = None
+    tail_min_ms: float | None = None
+    tail_max_ms: float | None = None
+    max_bytes: int | None = None
+    """A larger file is refused after it is written."""
+    max_s: float | None = None
+    """The same of its length."""
+    wav_header: Literal["any", "plain"] = "any"
+    """`plain`: nothing but `fmt `, `fact` and `data`, in this order, as Asterisk's reader wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +69,7 @@ class Profile:
     description: str = ""
     container: Container = "wav"
     encoding: str = "pcm16"
-    """`pcm16 pcm24 float ulaw alaw` in WAV and raw, `cbr vbr` in MP3, `vorbis`, `opus`, `aac`."""
+    """`pcm16 pcm24 float ulaw alaw gsm` in WAV and raw, `cbr vbr` in MP3, `vorbis`, `opus`, `aac`."""
     suffix: str = ".wav"
     sample_rate_hz: int = 24000
     channels: int = 1
@@ -79,8 +104,11 @@ class Profile:
     """Longest file name with its suffix."""
     name_rule: str | None = None
     """What `name_pattern` means, in words."""
+    folder: str | None = None
+    """A folder that goes between the others and the file: FreeSWITCH's rates, `ivr/8000/welcome.wav`."""
     max_minutes: float | None = None
     """A longer file is noted in the report."""
+    accept: Acceptance = Acceptance()
 
     @property
     def digest(self) -> str:
@@ -99,6 +127,7 @@ def read_profile(name: str, values: Mapping[str, Any], file: str, base: Profile 
     fields: dict[str, Any] = {"name": name, "description": description}
     fields |= _format(root.table("format"), base) | _level(root.table("level"), base)
     fields |= _silence(root.table("silence"), base) | _names(root.table("names"), base)
+    fields["accept"] = _acceptance(root.table("accept"), base.accept)
     root.end()
     profile = Profile(**fields)
     if not problems:
@@ -170,7 +199,11 @@ def _names(table: Table, base: Profile) -> dict[str, Any]:
     if naming.startswith(("/", "\\")) or ".." in naming.replace("\\", "/").split("/"):
         table.refuse("template", f"found {naming!r}, stay inside the run folder")
     most = table.number("max_chars", 1, 255, base.name_max_chars)
+    folder = table.text("folder", base.folder)
+    if folder is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", folder):
+        table.refuse("folder", f"found {folder!r}, write one name of letters, digits, underscore and hyphen")
     fields = {
+        "folder": folder,
         "naming": naming,
         "name_pattern": pattern,
         "name_rule": table.text("rule", base.name_rule),
@@ -180,6 +213,25 @@ def _names(table: Table, base: Profile) -> dict[str, Any]:
     return fields
 
 
+def _acceptance(table: Table, base: Acceptance) -> Acceptance:
+    levels = {key: table.number(key, -70, 0, getattr(base, key)) for key in ("level_min_db", "level_max_db")}
+    keys = ("head_min_ms", "head_max_ms", "tail_min_ms", "tail_max_ms")
+    times = {key: table.number(key, 0, 600_000, getattr(base, key)) for key in keys}
+    size = table.number("max_bytes", 1, 1e12, base.max_bytes)
+    accept = Acceptance(
+        level_tolerance_db=table.number("level_tolerance_db", 0, 30, base.level_tolerance_db) or 0.0,
+        peak=cast(Literal["true", "sample"], table.choice("peak", ("true", "sample"), base.peak)),
+        min_bitrate_kbps=table.number("min_bitrate_kbps", 6, 10_000, base.min_bitrate_kbps),
+        max_bytes=None if size is None else round(size),
+        max_s=table.number("max_s", 0.1, 1e6, base.max_s),
+        wav_header=cast(Literal["any", "plain"], table.choice("wav_header", ("any", "plain"), base.wav_header)),
+        **levels,
+        **times,
+    )
+    table.end()
+    return accept
+
+
 def _agree(profile: Profile, table: Table) -> None:
     """Refuse what no encoder or phone system takes."""
     rate, kbps = profile.sample_rate_hz, profile.bitrate_kbps
@@ -187,8 +239,12 @@ def _agree(profile: Profile, table: Table) -> None:
         table.refuse("level.target_db", f"is missing, loudness = {profile.loudness!r} needs a level in dB")
     if profile.loudness == "none" and profile.target_db is not None:
         table.refuse("level.loudness", "is none although target_db is set, write lufs, rms or speech")
-    if profile.encoding in ("ulaw", "alaw") and rate != 8000:
-        table.refuse("format.sample_rate_hz", f"found {rate}, G.711 is 8000")
+    if profile.encoding in ("ulaw", "alaw", "gsm") and rate != 8000:
+        table.refuse(
+            "format.sample_rate_hz", f"found {rate}, {'GSM' if profile.encoding == 'gsm' else 'G.711'} is 8000"
+        )
+    if profile.encoding == "gsm" and profile.channels != 1:
+        table.refuse("format.channels", f"found {profile.channels}, GSM is mono")
     if profile.container == "opus" and rate not in _OPUS_RATES_HZ:
         table.refuse("format.sample_rate_hz", f"found {rate}, Opus takes {_OPUS_RATES_HZ}")
     if profile.container == "mp3" and rate not in _MP3_RATES_HZ:
