@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import check, devices, doctor, models, profiles, report, run, say, voices
+from cli import check, devices, doctor, inspect, models, profiles, report, run, say, voices
 from cli.output import complain, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
@@ -25,6 +25,7 @@ app.command(name="run")(run.run)
 app.command(name="say")(say.say)
 app.command(name="check")(check.check)
 app.command(name="report")(report.report)
+app.command(name="inspect")(inspect.inspect)
 app.add_typer(voices.app, name="voices")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(models.app, name="models")

@@ -86,9 +86,9 @@ def gather(settings: Settings, folder: Path) -> Gear:
         voices=frozenset(cast),
         language=settings.language,
         name_rule_of={
-            name: NameRule(p.name_pattern, p.name_rule, p.name_max_chars)
+            name: NameRule(p.name_pattern, p.name_rule, p.name_max_chars, p.folder)
             for name, p in shapes.items()
-            if p.name_pattern or p.name_max_chars
+            if p.name_pattern or p.name_max_chars or p.folder
         },
     )
     return Gear(
