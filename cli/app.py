@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import check, devices, doctor, inspect, models, profiles, report, run, say, voices
+from cli import assemble, check, devices, doctor, inspect, models, profiles, report, run, say, voices
 from cli.output import complain, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
@@ -26,6 +26,7 @@ app.command(name="say")(say.say)
 app.command(name="check")(check.check)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
+app.command(name="assemble")(assemble.assemble)
 app.add_typer(voices.app, name="voices")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(models.app, name="models")

@@ -40,11 +40,18 @@ def ffmpeg_path() -> str:
     return found
 
 
-def encode(blocks: Iterable[Block], rate_hz: int, channels: int, codec: Sequence[str], path: Path) -> None:
-    """Stream mono blocks through ffmpeg into `path`, each sample repeated `channels` times."""
+def encode(
+    blocks: Iterable[Block], rate_hz: int, channels: int, codec: Sequence[str], path: Path, inputs: Sequence[str] = ()
+) -> None:
+    """Stream mono blocks through ffmpeg into `path`, each sample repeated `channels` times.
+
+    `inputs` are options of further inputs, which are numbered from 1 in `codec`; metadata is then the caller's affair.
+    """
     source = ["-f", "f32le", "-ar", str(rate_hz), "-ac", str(channels), "-i", "pipe:0"]
-    plain = ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags", "+bitexact", "-threads", "1"]
-    command = [ffmpeg_path(), "-v", "error", "-nostdin", "-y", *source, *plain, *codec, str(path)]
+    plain = ["-fflags", "+bitexact", "-flags", "+bitexact", "-threads", "1"]
+    if not inputs:
+        plain += ["-map_metadata", "-1"]
+    command = [ffmpeg_path(), "-v", "error", "-nostdin", "-y", *source, *inputs, *plain, *codec, str(path)]
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints) as process:
             assert process.stdin is not None

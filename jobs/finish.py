@@ -70,6 +70,20 @@ def silence(duration_ms: int, profile: Profile, tags: Mapping[str, str], tempora
     return _settled(lambda: zeros(samples), layout, profile, tags, temporary)
 
 
+def finish_signal(
+    signal: Callable[[], Iterator[Block]],
+    samples: int,
+    rate_hz: int,
+    profile: Profile,
+    tags: Mapping[str, str],
+    temporary: Path,
+) -> Measured:
+    """A file of a ready signal of `samples` samples, otherwise as `finish`; `signal()` may be asked several times."""
+    from jobs.join import Layout
+
+    return _settled(signal, Layout((), samples, rate_hz, 0), profile, tags, temporary)
+
+
 def _kept(made: Callable[[], Iterator[Block]], samples: float) -> Callable[[], Iterable[Block]]:
     """A signal that may be asked for several times: short ones are kept, long ones made anew."""
     if samples > KEPT_SAMPLES:

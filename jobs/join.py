@@ -94,7 +94,7 @@ def lay_out(parts: Sequence[Part], lead_ms: int, pause_ms: int | None, profile: 
         samples = round((edges.stop - edges.start) * rate_hz / part.sample_rate_hz)
         pieces.append(Piece(part.path, part.sample_rate_hz, edges, round(silence_ms * rate_hz / 1000), samples))
         last = number == len(parts) - 1
-        due_ms = (part.gap.ms or 0) + profile.tail_ms if last else _pause_ms(part.gap, pause_ms, profile)
+        due_ms = (part.gap.ms or 0) + profile.tail_ms if last else pause_after_ms(part.gap, pause_ms, profile)
         due_ms -= (edges.stop - edges.speech_stop) * ms
     tail = round(max(0.0, due_ms) * rate_hz / 1000)
     layout = Layout(tuple(pieces), tail, rate_hz, round(profile.fade_ms * rate_hz / 1000))
@@ -102,7 +102,8 @@ def lay_out(parts: Sequence[Part], lead_ms: int, pause_ms: int | None, profile: 
     return layout if shortfall <= 0 else Layout(layout.pieces, tail + shortfall, rate_hz, layout.fade_samples)
 
 
-def _pause_ms(gap: Gap, pause_ms: int | None, profile: Profile) -> int:
+def pause_after_ms(gap: Gap, pause_ms: int | None, profile: Profile) -> int:
+    """Silence between a segment and the next one, from the end of speech to the start of speech."""
     if gap.ms is not None:
         return gap.ms
     if gap.boundary == "clause":

@@ -8,7 +8,7 @@ NOTICE = "AI-generated voice"
 """The comment of every file whose caller brings none: listeners and stores ask for it."""
 
 _FRAMES = {"title": "TIT2", "artist": "TPE1", "album": "TALB", "track": "TRCK", "genre": "TCON", "composer": "TCOM"}
-_FRAMES |= {"album_artist": "TPE2", "date": "TDRC"}
+_FRAMES |= {"album_artist": "TPE2", "date": "TDRC", "disc": "TPOS"}
 _THREE_LETTERS = {
     "zh": "zho", "yue": "yue", "en": "eng", "ja": "jpn", "ko": "kor", "de": "deu", "fr": "fra", "es": "spa",
     "it": "ita", "pt": "por", "ru": "rus", "nl": "nld", "pl": "pol", "tr": "tur", "ar": "ara", "hi": "hin",

@@ -1,0 +1,333 @@
+"""A finished run folder becomes a book: one file for each chapter, one M4B with marks, or both. Incremental."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any, Literal
+
+from jobs.assembly_facts import Book
+from jobs.assembly_plan import Chapter, Placed, chapters_of, place
+from jobs.assembly_record import NAME, Record, read_record, stands, write_record
+from jobs.errors import UserError
+from jobs.files import explain, file_digest, make_folder
+from jobs.fingerprint import digest
+from jobs.finished_items import Missing, RunContent, refuse_missing
+from jobs.naming import safe_part
+
+if TYPE_CHECKING:
+    from jobs.assembly_signal import Gains
+    from presets.catalog import Profile
+
+log = logging.getLogger(__name__)
+
+VERSION = "1"
+"""A change that alters the files raises it."""
+Kind = Literal["chapters", "m4b"]
+WORK_FOLDER = ".assembling"
+M4B_SUFFIX = ".m4b"
+KEPT_GAIN_DB = 0.5
+"""A changed item moves the book's level a little: the gain stays, and with it the chapters that did not change."""
+PEAK_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to make of a run's content."""
+
+    content: RunContent
+    book: Book
+    out: Path
+    shapes: dict[Kind, Profile]
+    """The profile of each kind of file that is wanted."""
+    partial: bool
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was made, for the person who asked."""
+
+    made: list[str]
+    unchanged: list[str]
+    removed: list[str]
+    warnings: list[str]
+    missing: tuple[Missing, ...]
+
+
+def assemble(order: Order, tell: Callable[[str], None]) -> Outcome:
+    """Make what does not stand yet. `tell` hears of each file before it is made.
+
+    Raises UserError (missing items, files in the way), EnvironmentFault (disk, no ffmpeg), RuntimeError.
+    """
+    refuse_missing(order.content, order.partial)
+    chapters = chapters_of(order.content.items)
+    record = _own_record(order)
+    outcome = Outcome([], [], [], _warnings(order), order.content.missing)
+    work = order.out / WORK_FOLDER
+    try:
+        make_folder(order.out, "-o")
+        rmtree(work, ignore_errors=True)
+        make_folder(work, "-o")
+        for kind in order.shapes:
+            _Assembly(order, kind, chapters, record, work, outcome, tell).make()
+    except OSError as error:
+        raise explain(error, order.out, "-o") from error
+    finally:
+        rmtree(work, ignore_errors=True)
+    return outcome
+
+
+def _own_record(order: Order) -> Record:
+    record = read_record(order.out)
+    source = _path_between(order.out.resolve(), order.content.folder.resolve())
+    if record.run_folder and record.run_folder != source and record.files:
+        raise UserError(
+            f"{order.out}: holds the book of {record.run_folder}; give another folder with -o, or move its {NAME} away"
+        )
+    record.run_folder = source
+    return record
+
+
+def _path_between(out: Path, folder: Path) -> str:
+    """The run folder as seen from the book's, so that both may be moved together."""
+    try:
+        return Path(os.path.relpath(folder, out)).as_posix()
+    except ValueError:  # another drive
+        return folder.as_posix()
+
+
+def _warnings(order: Order) -> list[str]:
+    told = []
+    lossy = sorted({i.profile.name for i in order.content.items if i.profile.container not in ("wav", "raw", "flac")})
+    if lossy:
+        told.append(
+            f"the items were made with {', '.join(lossy)}, which is lossy: the book is encoded a second time; a run "
+            "with wav24k or flac24k gives the better book"
+        )
+    if order.content.missing:
+        told.append(f"{len(order.content.missing)} items are missing and left out, as --partial allows")
+    return told
+
+
+class _Assembly:
+    """One kind of file of a book."""
+
+    def __init__(
+        self,
+        order: Order,
+        kind: Kind,
+        chapters: Sequence[Chapter],
+        record: Record,
+        work: Path,
+        outcome: Outcome,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.kind, self.order, self.record, self.work, self.tell = kind, order, record, work, tell
+        self.profile = order.shapes[kind]
+        self.placed = [place(chapter, self.profile) for chapter in chapters]
+        self.outcome = outcome
+        self._names = self._chapter_names() if kind == "chapters" else [self._book_name()]
+
+    def _chapter_names(self) -> list[str]:
+        digits = max(2, len(str(len(self.placed))))
+        room = 180 - len(self.profile.suffix)
+        return [
+            safe_part(f"{p.chapter.number:0{digits}d} - {p.chapter.title}", room) + self.profile.suffix
+            for p in self.placed
+        ]
+
+    def _book_name(self) -> str:
+        return safe_part(self.order.book.title, 180) + M4B_SUFFIX
+
+    def make(self) -> None:
+        """Everything of this kind that does not stand; then what no chapter asks for any more goes."""
+        inputs = self._inputs()
+        before = {name: file for name, file in self.record.files.items() if file["kind"] == self.kind}
+        if self.record.inputs.get(self.kind) == inputs and all(
+            name in before and stands(self.order.out, before[name]) for name in self._names
+        ):
+            self.outcome.unchanged += self._names
+            return
+        self._refuse_strangers(before)
+        gains = self._gains()
+        if self.kind == "chapters":
+            for placed, name in zip(self.placed, self._names, strict=True):
+                self._make_chapter(placed, name, gains)
+        else:
+            self._make_m4b(self._names[0], gains)
+        for name in set(before) - set(self._names):
+            (self.order.out / name).unlink(missing_ok=True)
+            del self.record.files[name]
+            self.outcome.removed.append(name)
+        self.record.inputs[self.kind] = inputs
+        write_record(self.order.out, self.record)
+
+    def _inputs(self) -> str:
+        cover = self.order.book.cover
+        return digest(
+            VERSION,
+            self.profile.digest,
+            _facts(self.order.book),
+            file_digest(str(cover)) if cover is not None and self.kind == "m4b" else "",
+            [(p.chapter.title, [self._piece_facts(piece) for piece in p.pieces], p.tail) for p in self.placed],
+        )
+
+    @staticmethod
+    def _piece_facts(piece: Any) -> tuple[Any, ...]:
+        return piece.item.fingerprint, piece.silence, piece.skipped, piece.samples
+
+    def _refuse_strangers(self, before: dict[str, Any]) -> None:
+        for name in self._names:
+            if name not in before and (self.order.out / name).exists():
+                raise UserError(
+                    f"{self.order.out / name}: is there and was not made by `assemble`; move it, or give another "
+                    "folder with -o"
+                )
+
+    def _gains(self) -> Gains:
+        """This book's gains: those of last time where they still fit."""
+        from jobs.assembly_signal import Gains, find_gains
+
+        self.tell(f"measuring {len(self.placed)} chapters for {self.profile.name}")
+        found = find_gains(self.placed, self.profile)
+        last = self.record.gains.get(self.kind)
+        if last and last["profile"] == self.profile.digest:
+            kept = Gains(last["book_db"], last["voice_db"], last["held"], last["afresh"])
+            near = abs(kept.book_db - found.book_db) <= KEPT_GAIN_DB and kept.voice_db.keys() == found.voice_db.keys()
+            if near and all(abs(kept.voice_db[v] - found.voice_db[v]) <= KEPT_GAIN_DB for v in found.voice_db):
+                found = kept
+        if found.held:
+            self.outcome.warnings.append(
+                f"{self.profile.name}: the gain was held at {self.profile.max_gain_db:+.0f} dB: the book stays quieter"
+            )
+        self.record.gains[self.kind] = {"profile": self.profile.digest, **asdict(found)}
+        return found
+
+    def _tags(self, title: str, track: int, tracks: int) -> dict[str, str]:
+        return {**self.order.book.tags(), "title": title, "track": f"{track}/{tracks}", "disc": "1/1"}
+
+    def _make_chapter(self, placed: Placed, name: str, gains: Gains) -> None:
+        from jobs.assembly_signal import chapter_signal, correction_db
+        from jobs.finish import finish_signal
+
+        tags = self._tags(placed.chapter.title, placed.chapter.number, len(self.placed))
+        pieces = [self._piece_facts(piece) for piece in placed.pieces]
+        recipe = digest(VERSION, self.profile.digest, tags, pieces, placed.tail, asdict(gains))
+        known = self.record.files.get(name)
+        if known is not None and known["recipe"] == recipe and stands(self.order.out, known):
+            self.outcome.unchanged.append(name)
+            return
+        self.tell(f"making {name} ({placed.samples / self.profile.sample_rate_hz:.0f} s)")
+        more_db = correction_db(placed, self.profile, gains)
+        if more_db:
+            self.outcome.warnings.append(
+                f"{name}: {more_db:+.1f} dB beside the rest of the book, to stay in ACX's window for one file"
+            )
+        rate_hz = self.profile.sample_rate_hz
+        ready = replace(self.profile, loudness="none", target_db=None)
+        part = self.work / f"chapter{self.profile.suffix}"
+        measured = finish_signal(
+            lambda: chapter_signal(placed, rate_hz, gains, more_db), placed.samples, rate_hz, ready, tags, part
+        )
+        self.outcome.warnings += [f"{name}: {note}" for note in measured.notes]
+        facts = {key: value for key, value in asdict(measured).items() if key not in ("waveform", "segment_starts_s")}
+        self._keep(part, name, recipe, facts, [(placed, 0)])
+
+    def _make_m4b(self, name: str, gains: Gains) -> None:
+        from jobs import m4b
+
+        starts = [sum(p.samples for p in self.placed[:number]) for number in range(len(self.placed))]
+        total = starts[-1] + self.placed[-1].samples
+        marks = [m4b.Mark(start, _mark_title(p.chapter)) for start, p in zip(starts, self.placed, strict=True)]
+        self.tell(f"making {name} ({total / self.profile.sample_rate_hz:.0f} s, {len(marks)} chapters)")
+        part = self.work / "book.m4b"
+        facts = self._encode_m4b(part, total, marks, gains)
+        m4b.check_marks(part, marks, self.profile.sample_rate_hz)
+        recipe = self._inputs()
+        self._keep(part, name, recipe, facts, list(zip(self.placed, starts, strict=True)))
+
+    def _encode_m4b(self, part: Path, total: int, marks: list[Any], gains: Gains) -> dict[str, Any]:
+        """Write and measure until no peak is above the ceiling."""
+        from jobs import m4b
+        from jobs.assembly_signal import book_signal
+        from jobs.level import PEAK_MARGIN_DB
+        from jobs.limiter import Limiter
+        from jobs.room_tone import with_room_tone
+
+        profile, book = self.profile, self.order.book
+        tags = self._tags(book.title, 1, 1) | {"description": book.description}
+        limit_dbtp = profile.ceiling_dbtp - PEAK_MARGIN_DB["m4a"]
+        for _ in range(PEAK_ROUNDS):
+            limiter = Limiter(profile.sample_rate_hz, limit_dbtp)
+            signal = with_room_tone(
+                book_signal(self.placed, profile.sample_rate_hz, gains), profile.sample_rate_hz, profile.room_tone_db
+            )
+            m4b.write(limiter.limited(signal), total, marks, profile, tags, book.cover, part)
+            facts = _measure_m4b(part, total, profile)
+            peak = facts["true_peak_dbtp"]
+            if peak is None or peak <= profile.ceiling_dbtp:
+                return {**facts, "limited_db": limiter.deepest_db}
+            limit_dbtp -= peak - profile.ceiling_dbtp + 0.1
+        self.outcome.warnings.append(f"the encoder lifts peaks to {peak:.1f} dBTP, {profile.ceiling_dbtp:g} was asked")
+        return {**facts, "limited_db": limiter.deepest_db}
+
+    def _keep(self, part: Path, name: str, recipe: str, facts: dict[str, Any], holds: list[tuple[Placed, int]]) -> None:
+        """The file gets its name, then the record says so."""
+        rate_hz = self.profile.sample_rate_hz
+        total = sum(placed.samples for placed, _ in holds)
+        chapters = [_chapter_record(placed, start, rate_hz) for placed, start in holds]
+        part.replace(self.order.out / name)
+        self.record.files[name] = {
+            **{"name": name, "kind": self.kind, "profile": self.profile.name, "recipe": recipe},
+            **{"bytes": (self.order.out / name).stat().st_size, "duration_s": total / rate_hz},
+            "measured": facts,
+            "chapters": chapters,
+        }
+        write_record(self.order.out, self.record)
+        self.outcome.made.append(name)
+
+
+def _facts(book: Book) -> dict[str, Any]:
+    return {key: str(value) for key, value in asdict(book).items() if key != "cover"}
+
+
+def _mark_title(chapter: Chapter) -> str:
+    """Players show one line; control characters would end it."""
+    return "".join(char for char in chapter.title if char.isprintable()).strip() or f"{chapter.number}"
+
+
+def _chapter_record(placed: Placed, start: int, rate_hz: int) -> dict[str, Any]:
+    offsets = placed.offsets()
+    return {
+        "number": placed.chapter.number,
+        "title": placed.chapter.title,
+        "start_s": start / rate_hz,
+        "stop_s": (start + placed.samples) / rate_hz,
+        "items": [
+            {"id": piece.item.id, "offset_s": (start + offset) / rate_hz}
+            for piece, offset in zip(placed.pieces, offsets, strict=True)
+        ],
+    }
+
+
+def _measure_m4b(path: Path, samples: int, profile: Profile) -> dict[str, Any]:
+    """The finished book, decoded again. Raises RuntimeError if its length is not what was put in."""
+    from jobs.ffmpeg import decode
+    from jobs.loudness import Meter
+
+    meter = Meter(profile.sample_rate_hz, profile.channels)
+    for block in decode(path, profile.sample_rate_hz, profile.channels):
+        meter.feed(block)
+    meter.finish()
+    if abs(meter.samples - samples) > profile.sample_rate_hz // 10:
+        raise RuntimeError(f"{path.name}: {samples} samples were written, {meter.samples} read back")
+    return {
+        "loudness_lufs": meter.integrated_lufs(),
+        "rms_db": meter.rms_db(),
+        "true_peak_dbtp": meter.true_peak_dbtp(),
+        "noise_floor_db": meter.noise_floor_db(),
+    }

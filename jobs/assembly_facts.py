@@ -1,0 +1,123 @@
+"""What is known of a book as a whole: from `book.json`, from the command line; and the tags that players read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.errors import UserError
+from jobs.tags import NOTICE
+
+SIDECAR = "book.json"
+COVER_BYTES = 32 << 20
+GENRE = "Audiobook"
+_STARTS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png"}
+_KEYS = ("title", "author", "narrator", "language", "date", "description", "genre", "cover")
+_OTHER_NAMES = {"authors": "author", "creator": "author", "year": "date", "narrators": "narrator"}
+LONGEST_CHARS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Empty text: not known."""
+
+    title: str
+    author: str = ""
+    narrator: str = ""
+    language: str = ""
+    date: str = ""
+    description: str = ""
+    genre: str = GENRE
+    cover: Path | None = None
+    """A JPEG or PNG file that is there."""
+
+    def tags(self) -> dict[str, str]:
+        """Of the whole book. `composer` is where players look for the narrator."""
+        return {
+            "album": self.title,
+            "artist": self.author,
+            "album_artist": self.author,
+            "composer": self.narrator,
+            "genre": self.genre,
+            "date": self.date,
+            "language": self.language,
+            "comment": NOTICE,
+        }
+
+
+def find_sidecar(run_folder: Path, named: Path | None) -> Path | None:
+    """The book.json that was named, or the one in the run folder, or beside it, where `book` puts it."""
+    if named is not None:
+        return named
+    beside = (run_folder / SIDECAR, run_folder.absolute().parent / SIDECAR)
+    return next((path for path in beside if path.is_file()), None)
+
+
+def read_book(sidecar: Path | None, given: Mapping[str, str], voices: Sequence[str], fallback: str) -> Book:
+    """Facts that were `given` go before those of the sidecar; `fallback` is the title of a book without one.
+
+    Raises UserError for a file that cannot be read, or a cover that is no JPEG or PNG.
+    """
+    told = _read(sidecar) if sidecar is not None else {}
+    facts = {**told, **{key: _line(value) for key, value in given.items() if value}}
+    cover = facts.pop("cover", "")
+    folder = Path() if given.get("cover") or sidecar is None else sidecar.parent
+    narrator = facts.get("narrator") or ", ".join(voices)
+    whole = {"genre": GENRE, "title": fallback, **facts, "narrator": narrator}
+    return Book(**whole, cover=_cover(folder / cover) if cover else None)
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(
+            f"{path}: cannot be read ({error}); make it anew with `book`, or name another --book"
+        ) from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: is no JSON object; make it anew with `book`, or name another with --book")
+    found: dict[str, str] = {}
+    for key, value in values.items():
+        name = _OTHER_NAMES.get(key, key)
+        if name in _KEYS and (text := _text(value)):
+            found.setdefault(name, text)
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_text, value)))
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return _line(str(value))
+    return ""
+
+
+def _line(text: str) -> str:
+    """One printable line: what tags take."""
+    kept = "".join(char for char in " ".join(text.split()) if char.isprintable())
+    return kept[:LONGEST_CHARS]
+
+
+def _cover(path: Path) -> Path:
+    try:
+        if path.stat().st_size > COVER_BYTES:
+            raise UserError(f"{path}: the cover is larger than {COVER_BYTES >> 20} MiB; make it smaller")
+        picture_kind(path)
+    except OSError as error:
+        raise UserError(f"{path}: the cover cannot be read ({error.strerror}); correct --cover or book.json") from error
+    except ValueError as error:
+        raise UserError(f"{path}: the cover {error}") from error
+    return path
+
+
+def picture_kind(path: Path) -> str:
+    """`jpeg` or `png`, by the first bytes. Raises ValueError for anything else, OSError."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    for start, kind in _STARTS.items():
+        if head.startswith(start):
+            return kind
+    raise ValueError("is neither JPEG nor PNG; convert it")
