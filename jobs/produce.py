@@ -79,7 +79,7 @@ class Production:
         try:
             while True:
                 self._check_stop()
-                self._roster.feed(self._schedule.next_job)
+                self._roster.feed()
                 self._collect_ended()
                 self._feed_finishers()
                 if self._schedule.nothing_left and not self._to_finish and not any(self._in_hand):

@@ -21,11 +21,16 @@ log = logging.getLogger(__name__)
 RESTARTS_ALLOWED = 2
 """Deaths in a row, without one take between them, after which a worker is not started again."""
 FORGIVEN_AFTER_TAKES = 200
-"""A device that failed gets a fresh process once; if it fails again within so many takes, it is retired."""
+"""A device that failed gets a fresh process once; if it fails again within so many takes, with other utterances, it is
+retired."""
 
 
 class Queue(Protocol):
-    """Takes back the jobs of a worker that died; `Schedule` is one."""
+    """Where jobs come from and go back to; `Schedule` is one."""
+
+    def next_job(self, *, idle: bool) -> SpeakJob | None: ...
+
+    def is_suspect(self, job: SpeakJob) -> bool: ...
 
     def requeue(self, jobs: list[SpeakJob]) -> None: ...
 
@@ -69,6 +74,8 @@ class Worker:
         self.deaths = 0
         self.failed_at: int | None = None
         """Takes that were made when its device failed last."""
+        self.failed_with: frozenset[str] = frozenset()
+        """What it had in hand then."""
         self.leaving = ""
         """Why it gets nothing new and is replaced once its hands are empty."""
         self.description: dict[str, str] = {}
@@ -90,10 +97,20 @@ class Worker:
         self.tally.host_peak_bytes = max(self.tally.host_peak_bytes, self.memory.host_peak_bytes)
         self.tally.device_peak_bytes = max(self.tally.device_peak_bytes, self.memory.device_peak_bytes)
 
-    def device_failed_again(self) -> bool:
-        """Take note of a failure of the device; whether the one before was not long ago."""
+    def device_failed_again(self, held: frozenset[str]) -> bool:
+        """Take note of a failure of the device; whether the one before was not long ago.
+
+        Where an utterance was in hand both times, it may be to blame: the device gets another chance without it.
+        """
         before, self.failed_at = self.failed_at, self.tally.takes
-        return before is not None and self.tally.takes - before < FORGIVEN_AFTER_TAKES
+        suspects, self.failed_with = self.failed_with & held, held
+        return before is not None and self.tally.takes - before < FORGIVEN_AFTER_TAKES and not suspects
+
+    def wants_more(self, is_suspect: Callable[[SpeakJob], bool]) -> bool:
+        """Whether it is given another utterance now."""
+        if self.child is None or self.leaving or len(self.in_hand) >= self.appetite:
+            return False
+        return not any(is_suspect(job) for job in self.in_hand.values())
 
 
 class Roster:
@@ -129,17 +146,17 @@ class Roster:
         """What the last retired worker said."""
         return self._last_fault
 
-    def feed(self, next_job: Callable[[], SpeakJob | None]) -> None:
+    def feed(self) -> None:
         """Give every hungry worker what it wants, evenly."""
         hungry = True
         while hungry:
             hungry = False
             for worker in self.workers:
-                if worker.child is None or worker.leaving or len(worker.in_hand) >= worker.appetite:
+                if worker.child is None or not worker.wants_more(self._queue.is_suspect):
                     continue
-                job = next_job()
+                job = self._queue.next_job(idle=not worker.in_hand)
                 if job is None:
-                    return
+                    continue
                 worker.in_hand[job.utterance.id] = job
                 try:
                     worker.child.send("speak", job)
@@ -226,7 +243,8 @@ class Roster:
             self._queue.requeue(held)
         whose = "" if text.startswith(worker.spec.name) else f"{worker.spec.name}: "
         told = f"{whose}{text.strip()}; {len(held)} utterances go back to the queue"
-        if (device_failed and worker.device_failed_again()) or worker.deaths > RESTARTS_ALLOWED:
+        keys = frozenset(job.utterance.id for job in held)
+        if (device_failed and worker.device_failed_again(keys)) or worker.deaths > RESTARTS_ALLOWED:
             self._progress.warn(told)
             self._retire(worker, text)
             return

@@ -100,8 +100,8 @@ class Schedule:
         """No item is in work and none will come."""
         return self._exhausted and not self.open and not self.ended
 
-    def next_job(self) -> SpeakJob | None:
-        """The next utterance to speak; None if there is none at this moment."""
+    def next_job(self, *, idle: bool) -> SpeakJob | None:
+        """The next utterance to speak; None if there is none at this moment for a worker that is `idle` or not."""
         while not self._ready and not self._exhausted and len(self.ended) < 32:
             found = next(self._items, None)
             if found is None:
@@ -112,11 +112,15 @@ class Schedule:
             job = self._ready.popleft()
             if job.utterance.id in self._jobs:
                 return job
-        while self._exhausted and self._held_back:
+        while idle and self._exhausted and self._held_back:
             job = self._held_back.popleft()
             if job.utterance.id in self._jobs:
                 return job
         return None
+
+    def is_suspect(self, job: SpeakJob) -> bool:
+        """Whether devices failed in its company more than once: it is spoken alone, to find out if it is to blame."""
+        return self._device_failures.get(job.utterance.id, 0) > 1
 
     def took(self, key: str, take: Take | None, error: str | None, seconds: float, device: str) -> None:
         """A worker's answer to a job."""

@@ -251,9 +251,8 @@ def test_when_every_device_is_lost_the_cpu_finishes(cli: RunCli, tmp_path: Path,
     ended, devices = run_on(cli, tmp_path, machine, "--workers", "1")
     assert ended.code == 0, ended.err
     assert outputs(tmp_path / "m-out") == undisturbed
-    assert {name: (d["restarts"], d["items"]) for name, d in devices.items()} == {
-        "npu:0": (1, 0), "npu:1": (1, 0), "cpu": (0, 30),
-    }  # fmt: skip
+    assert {name: device["items"] for name, device in devices.items()} == {"npu:0": 0, "npu:1": 0, "cpu": 30}
+    assert all(1 <= devices[name]["restarts"] <= 2 for name in ("npu:0", "npu:1"))
     warnings = report_run(tmp_path / "m-out")["warnings"]
     assert sum("out of work" in warning for warning in warnings) == 2
     assert "the CPU goes on with 1 workers" in warnings[-1]
@@ -279,7 +278,7 @@ def test_numbers_that_are_not_finite_are_made_again(cli: RunCli, tmp_path: Path,
     machine = Machine(
         "npu", [Card()], faults=[Fault(0, "nan", "cos", after=1, once=str(tmp_path / "poisoned"), times=1)]
     )
-    ended, _ = run_on(cli, tmp_path, machine, "--recycle-memory", "0.1")
+    ended, _ = run_on(cli, tmp_path, machine)
     assert ended.code == 0, ended.err
     items = report_items(tmp_path / "m-out").values()
     again = {item["id"] for item in items if [take["faults"] for take in item["takes"]][:1] == [["non_finite"]]}
@@ -289,8 +288,31 @@ def test_numbers_that_are_not_finite_are_made_again(cli: RunCli, tmp_path: Path,
         name: data for name, data in undisturbed.items() if name[:-4] not in again
     }
     assert all(made[f"{name}.wav"] for name in again)
-    log = (tmp_path / "m-out/run.log").read_text(encoding="utf-8")
-    assert "a fresh process takes over: it holds" in log, "0.1 GiB is less than torch alone takes"
+
+
+def test_a_worker_that_holds_too_much_memory_is_replaced(
+    cli: RunCli, tmp_path: Path, undisturbed: dict[str, bytes]
+) -> None:
+    write_jsonl(tmp_path / "m.jsonl", rows())
+    words = ("--devices", "cpu", "--workers", "1", "--recycle-memory", "0.1", "--limit", "10", "-v")
+    ended = cli("run", "m.jsonl", *ENGINE, *words)
+    assert ended.code == 0, ended.err
+    assert "a fresh process takes over: it holds" in ended.err, "0.1 GiB is less than torch alone takes"
+    made = outputs(tmp_path / "m-out")
+    assert len(made) == 10 and made == {name: undisturbed[name] for name in made}
+    device = report_run(tmp_path / "m-out")["devices"][0]
+    assert device["restarts"] == 0 and device["notes"][0].startswith("a fresh process takes over")
+
+
+def test_a_text_that_fells_every_device_fails_alone(cli: RunCli, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    """With one worker: the device is not retired for it, the others of its batch are made."""
+    write_jsonl(
+        tmp_path / "m.jsonl", [*rows(), {"id": "poison", "text": "A deadly sentence, such as no device survives."}]
+    )
+    ended = cli("run", "m.jsonl", *ENGINE, "--devices", "cpu", "--workers", "1")
+    assert ended.code == 3, ended.err
+    assert outputs(tmp_path / "m-out") == undisturbed
+    assert "the device failed 4 times on this text" in report_items(tmp_path / "m-out")["poison"]["reason"]
 
 
 COSYVOICE = """

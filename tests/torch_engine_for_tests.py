@@ -70,6 +70,8 @@ class TorchTones:
         from cosyvoice.placement import is_device_lost, is_out_of_memory
 
         batch = waiting[: self._batch]
+        if any("deadly" in utterance.text for utterance in batch):
+            raise DeviceFault("the device is lost: simulated error 507015")
         try:
             rows = self._compute(batch)
         except Exception as error:
