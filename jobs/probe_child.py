@@ -23,7 +23,7 @@ def main(root: str, plugin: str | None) -> None:
     """Look, and write what was found."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    sys.path.append(root)
+    sys.path.insert(0, root)  # first, as in the run itself: other packages are called cosyvoice too
     try:
         import torch
 
