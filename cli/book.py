@@ -1,0 +1,242 @@
+"""`book FILE -o MANIFEST`: an EPUB, HTML, Markdown or plain text book as a manifest, one row a chapter."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.output import complain, result, table, text
+from cli.run import JsonOption
+from jobs.errors import UserError
+
+if TYPE_CHECKING:
+    from jobs.book import BookOrder, Made
+    from jobs.book_records import Reading
+    from jobs.book_rows import Rows
+
+UNATTRIBUTED_SHOWN = 10
+GROUPS = ("boilerplate", "front", "back", "none")
+
+
+def book(
+    file: Annotated[Path, typer.Argument(help="EPUB 2 or 3, HTML, Markdown or plain text.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="JSONL manifest to write. (default: none; needed without --list)"),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show the chapters and write nothing. (default: no)")] = False,
+    chapters: Annotated[
+        str | None, typer.Option(help="Chapters to take, by the numbers of --list: 3-7,9 or 5-. (default: all)")
+    ] = None,
+    skip: Annotated[
+        str,
+        typer.Option(help="Kinds of chapters to leave out, or boilerplate, front, back, none; comma-separated."),
+    ] = "boilerplate",
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, max=6, help="Levels of headings that start a chapter. (default: judged by the book)"),
+    ] = None,
+    heading: Annotated[
+        str | None, typer.Option(help="Regular expression of lines that start a chapter in plain text. (default: none)")
+    ] = None,
+    wrapped: Annotated[str, typer.Option(help="Plain text whose lines are cut at a width: auto, yes, no.")] = "auto",
+    notes: Annotated[str, typer.Option(help="Footnotes: drop, or keep where they stand.")] = "drop",
+    ruby: Annotated[str, typer.Option(help="Text with ruby: read its base or its reading.")] = "base",
+    tables: Annotated[str, typer.Option(help="Tables: read row by row, or drop.")] = "read",
+    voice: Annotated[str | None, typer.Option(help="Voice that reads. (default: the run's)")] = None,
+    dialogue_voice: Annotated[str | None, typer.Option(help="Voice of quoted speech. (default: who reads)")] = None,
+    cast_file: Annotated[
+        Path | None, typer.Option("--cast", help="TOML file of speakers and their voices. (default: none)")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="Language of the rows. (default: the book's)")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Engine the manifest is for: one with tags keeps emphasis. (default: no tags)")
+    ] = None,
+    rows: Annotated[str, typer.Option(help="A row for each chapter or paragraph.")] = "chapter",
+    heading_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence after a heading.")] = 1200,
+    scene_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence at a scene break.")] = 2500,
+    verse_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence between lines of a poem.")] = 400,
+    max_chars: Annotated[
+        int, typer.Option(min=1000, max=1_000_000, help="Longest text of a row; longer chapters become parts.")
+    ] = 900_000,
+    title: Annotated[str | None, typer.Option(help="Title of the book. (default: as it says)")] = None,
+    author: Annotated[str | None, typer.Option(help="Author of the book. (default: as it says)")] = None,
+    cover: Annotated[Path | None, typer.Option(help="Write the cover image to this file. (default: none)")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the text, such as gb18030. (default: detected)")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a manifest that is there. (default: no)")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn a book into a manifest that `check` and `run` take: chapters in reading order, one row each.
+
+    Beside MANIFEST.jsonl stands MANIFEST.book.json with title, authors and chapters.
+    """
+    from jobs.book import BookOrder, make, outline
+    from jobs.book_cast import make_cast
+
+    if output is None and not list_:
+        raise UserError("no manifest is named; write -o MANIFEST.jsonl, or --list to see the chapters first")
+    if output is not None and output.suffix.lower() not in (".jsonl", ".ndjson", ".json"):
+        raise UserError(f"--output: {output.name!r} would not be read as JSON lines; name it {output.stem}.jsonl")
+    order = BookOrder(
+        file=file,
+        out=output or Path("unused.jsonl"),
+        reading=_reading(notes, ruby, tables, wrapped, depth, heading),
+        rows=_rows(
+            rows,
+            engine,
+            language,
+            heading_ms,
+            scene_ms,
+            verse_ms,
+            max_chars,
+            make_cast(voice, dialogue_voice, cast_file),
+        ),
+        skip=_skipped(skip, notes),
+        chosen=_ranges(chapters),
+        cover=cover,
+        title=title,
+        author=author,
+        encoding=encoding,
+        force=force,
+    )
+    if list_:
+        _list(outline(order), as_json)
+        return
+    _tell(make(order), order, as_json)
+
+
+def _choice(option: str, value: str, choices: tuple[str, ...]) -> Any:
+    from jobs.fields import suggestion
+
+    if value not in choices:
+        raise UserError(f"{option}: {value!r} is not one of {', '.join(choices)}; {suggestion(value, choices)}")
+    return value
+
+
+def _reading(notes: str, ruby: str, tables: str, wrapped: str, depth: int | None, heading: str | None) -> Reading:
+    from jobs.book_records import Reading
+
+    try:
+        pattern = re.compile(heading) if heading is not None else None
+    except re.error as error:
+        raise UserError(f"--heading: {heading!r} is no regular expression: {error}") from error
+    return Reading(
+        notes=_choice("--notes", notes, ("drop", "keep")),
+        ruby=_choice("--ruby", ruby, ("base", "reading")),
+        tables=_choice("--tables", tables, ("read", "drop")),
+        wrapped=_choice("--wrapped", wrapped, ("auto", "yes", "no")),
+        depth=depth,
+        heading=pattern,
+    )
+
+
+def _rows(
+    per: str,
+    engine: str | None,
+    language: str | None,
+    heading_ms: int,
+    scene_ms: int,
+    verse_ms: int,
+    max_chars: int,
+    cast_: Any,
+) -> Rows:
+    from jobs.book_rows import Rows, engine_tags
+    from jobs.language_codes import language_code
+
+    try:
+        code = language_code(language) if language else None
+    except ValueError as error:
+        raise UserError(f"--language: {error}") from error
+    return Rows(
+        cast=cast_,
+        per=_choice("--rows", per, ("chapter", "paragraph")),
+        language=code,
+        tags=engine_tags(engine) if engine else frozenset(),
+        heading_ms=heading_ms,
+        scene_ms=scene_ms,
+        verse_ms=verse_ms,
+        max_chars=max_chars,
+    )
+
+
+def _skipped(written: str, notes: str) -> frozenset[str]:
+    """Kinds of chapters by their names and groups; footnotes that are kept are no boilerplate."""
+    from jobs.book_records import BOILERPLATE, MATTER
+
+    chosen: set[str] = set()
+    for word in (word.strip().lower() for word in written.split(",")):
+        _choice("--skip", word, (*GROUPS, *MATTER))
+        if word == "boilerplate":
+            chosen |= BOILERPLATE - ({"notes"} if notes == "keep" else set())
+        elif word in ("front", "back"):
+            chosen |= {kind for kind, place in MATTER.items() if place == word}
+        elif word != "none":
+            chosen.add(word)
+    return frozenset(chosen)
+
+
+def _ranges(written: str | None) -> list[tuple[int, int]]:
+    """`3-7,9` -> [(3, 7), (9, 9)]; `5-` goes to the end."""
+    ranges: list[tuple[int, int]] = []
+    for part in written.split(",") if written is not None else ():
+        found = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:(-)\s*([0-9]{1,6})?)?\s*", part)
+        first = int(found[1]) if found else 0
+        last = int(found[3]) if found and found[3] else 1_000_000 if found and found[2] else first
+        if not 1 <= first <= last:
+            raise UserError(f"--chapters: {part!r} is no range of chapters; write 3-7,9 or 5-")
+        ranges.append((first, last))
+    return ranges
+
+
+def _list(made: Made, as_json: bool) -> None:
+    if as_json:
+        result({**asdict(made.facts), "chapters": [asdict(one) for one in made.chapters], "findings": made.findings})
+        return
+    complain(f"{made.facts.title}" + (f", {', '.join(made.facts.authors)}" if made.facts.authors else ""))
+    table(
+        ("number", "kind", "characters", "title"),
+        [(str(one.number or "skipped"), one.kind, str(one.chars), one.title) for one in made.chapters],
+    )
+    for finding in made.findings:
+        complain(f"note: {finding}")
+
+
+def _tell(made: Made, order: BookOrder, as_json: bool) -> None:
+    skipped = [one for one in made.chapters if not one.number and one.chars]
+    for finding in made.findings:
+        complain(f"note: {finding}")
+    for one in skipped:
+        complain(f"note: left out: {one.kind}{f' ({one.title})' if one.title else ''}, {one.chars:,} characters")
+    if as_json:
+        result(_as_dict(made, order))
+        return
+    taken = [one for one in made.chapters if one.rows]
+    text(f"{order.out}: {len(taken)} chapters in {made.rows} rows, {sum(one.chars for one in taken):,} characters")
+    if order.rows.cast.splits:
+        table(("speaker", "lines"), [(name, str(count)) for name, count in made.lines.of.most_common()])
+        text(f"{made.lines.unattributed} lines of speech name no speaker of the cast")
+        for chapter, beginning in made.lines.examples[:UNATTRIBUTED_SHOWN]:
+            text(f"  chapter {chapter}: {beginning}")
+
+
+def _as_dict(made: Made, order: BookOrder) -> dict[str, Any]:
+    return {
+        **asdict(made.facts),
+        "manifest": str(order.out),
+        "sidecar": str(made.sidecar),
+        "cover": str(made.cover) if made.cover else None,
+        "rows": made.rows,
+        "chapters": [asdict(one) for one in made.chapters],
+        "speakers": dict(made.lines.of),
+        "unattributed": made.lines.unattributed,
+        "unattributed_examples": [{"chapter": number, "text": said} for number, said in made.lines.examples],
+        "findings": made.findings,
+    }

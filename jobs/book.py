@@ -1,0 +1,348 @@
+"""A book file -> a manifest: chapters in reading order, without what nobody reads aloud, one row a chapter.
+
+`make` is the one function; `outline` shows the chapters first.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.book_cast import Lines
+from jobs.book_outline import joined_forward
+from jobs.book_records import BOILERPLATE, MATTER, BookFacts, BookFault, Chapter, Findings, Reading
+from jobs.book_rows import Rows, rows_of
+from jobs.book_speech import is_mostly_cjk
+from jobs.errors import UserError
+from jobs.files import replacing
+
+MAX_TEXT_BYTES = 64 << 20
+"""A text file of this size is thirty times War and Peace."""
+_SAMPLE_CHARS = 2000
+_CJK_LANGUAGES = ("zh", "yue", "ja")
+_NO_BOOKS = (
+    (b"%PDF", "a PDF; its lines and pages are no text in reading order: export the book as EPUB or plain text"),
+    (b"\xd0\xcf\x11\xe0", "an old Word document; save it as plain text or HTML"),
+    (b"{\\rtf", "a rich text file; save it as plain text or HTML"),
+    (b"\x1f\x8b", "a gzip file; unpack it first"),
+    (b"ITSF", "a CHM help file; convert it to EPUB"),
+)
+_HTML_SUFFIXES = (".html", ".htm", ".xhtml", ".xht")
+_MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookOrder:
+    """What to make of a book."""
+
+    file: Path
+    out: Path
+    reading: Reading = field(default_factory=Reading)
+    rows: Rows = field(default_factory=Rows)
+    skip: frozenset[str] = BOILERPLATE
+    """Kinds of chapters that are left out."""
+    chosen: Sequence[tuple[int, int]] = ()
+    """Ranges of chapter numbers, both ends included; none: all."""
+    cover: Path | None = None
+    """Where to write the cover image."""
+    title: str | None = None
+    author: str | None = None
+    encoding: str | None = None
+    force: bool = False
+    """Replace a manifest that is there."""
+
+
+@dataclass(slots=True)
+class Listed:
+    """One chapter in the list of a book."""
+
+    number: int
+    """0 for one that is left out."""
+    title: str
+    kind: str
+    chars: int
+    rows: list[str] = field(default_factory=list)
+    """Ids of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a book."""
+
+    facts: BookFacts
+    chapters: list[Listed]
+    rows: int
+    lines: Lines
+    findings: list[str]
+    sidecar: Path | None = None
+    cover: Path | None = None
+
+
+@dataclass(slots=True)
+class Book:
+    """An open book: its facts, and its chapters one after the other."""
+
+    facts: BookFacts
+    chapters: Iterator[Chapter]
+    findings: Findings
+    cover: bytes | None = None
+
+
+def make(order: BookOrder) -> Made:
+    """Write the manifest, the sidecar beside it, and the cover if one is asked for: whole or not at all.
+
+    Raises UserError for a book that cannot be read, chapters that are not there, files that are.
+    """
+    if order.out.exists() and not order.force:
+        raise UserError(f"{order.out}: is there already; name another file with --output or replace it with --force")
+    lines = Lines()
+    listed: list[Listed] = []
+    with open_book(order.file, order.reading, order.encoding, want_cover=order.cover is not None) as book:
+        facts = _named(book.facts, order)
+        if order.cover is not None:
+            _write_cover(order.cover, book)
+        rows = replace(order.rows, columns={**_columns(facts), **order.rows.columns})
+        with replacing(order.out, "--output") as stream:
+            for chapter in _numbered(book.chapters, order):
+                entry = Listed(chapter.number, chapter.title, chapter.kind, chapter.chars)
+                if chapter.number and _is_chosen(chapter.number, order.chosen):
+                    if rows.language is None and not any(one.rows for one in listed):
+                        rows = replace(rows, language=_language(facts, chapter, book.findings))
+                    for row in rows_of(chapter, rows, book.findings, lines):
+                        stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                        entry.rows.append(row["id"])
+                listed.append(entry)
+            _demand_rows(listed, order)
+        findings = book.findings.lines()
+        made = Made(
+            facts, listed, sum(len(one.rows) for one in listed), lines, findings, sidecar_of(order.out), order.cover
+        )
+    _write_sidecar(made, order)
+    return made
+
+
+def outline(order: BookOrder) -> Made:
+    """The chapters of a book with their numbers, as `make` would number them; writes nothing."""
+    with open_book(order.file, order.reading, order.encoding) as book:
+        listed = [
+            Listed(chapter.number, chapter.title, chapter.kind, chapter.chars)
+            for chapter in _numbered(book.chapters, order)
+        ]
+        return Made(_named(book.facts, order), listed, 0, Lines(), book.findings.lines())
+
+
+def sidecar_of(manifest: Path) -> Path:
+    """`novel.jsonl` -> `novel.book.json`: what the book says about itself, for the step that binds the audio."""
+    return manifest.with_name(f"{manifest.stem}.book.json")
+
+
+@contextmanager
+def open_book(file: Path, reading: Reading, encoding: str | None = None, want_cover: bool = False) -> Iterator[Book]:
+    """An EPUB, HTML, Markdown or plain text file as a Book; every fault becomes a UserError that names the file."""
+    findings = Findings()
+    with ExitStack() as stack:
+        try:
+            kind = _kind(file)
+            if kind == "epub":
+                yield _epub(file, reading, findings, encoding, want_cover, stack)
+            else:
+                yield _document(file, kind, reading, findings, encoding)
+        except BookFault as fault:
+            raise UserError(f"{file}: {fault}") from fault
+
+
+def _kind(file: Path) -> str:
+    """`epub`, `html`, `markdown` or `text`: by the first bytes, then by the name."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(4096)
+    except FileNotFoundError:
+        raise UserError(f"{file}: there is no such file; correct the path") from None
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}") from error
+    if not head:
+        raise UserError(f"{file}: is empty")
+    for start, what in _NO_BOOKS:
+        if head.startswith(start):
+            raise UserError(f"{file}: is {what}")
+    if head[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
+        raise UserError(f"{file}: is a Kindle or Palm book; convert it to EPUB")
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "epub"
+    if file.suffix.lower() == ".epub":
+        raise UserError(f"{file}: is no EPUB (an EPUB is a zip file, this is none); fetch or export it again")
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if file.suffix.lower() in _HTML_SUFFIXES or start.startswith((b"<!doctype html", b"<html", b"<?xml")):
+        return "html"
+    return "markdown" if file.suffix.lower() in _MARKDOWN_SUFFIXES else "text"
+
+
+def _epub(
+    file: Path, reading: Reading, findings: Findings, encoding: str | None, want_cover: bool, stack: ExitStack
+) -> Book:
+    from jobs.book_archive import Archive
+    from jobs.book_epub import epub_chapters
+    from jobs.book_package import read_package
+
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive_file:
+            names = set(archive_file.namelist())
+        for member, what in (("word/document.xml", "a Word document"), ("content.xml", "an OpenDocument text")):
+            if member in names and "META-INF/container.xml" not in names:
+                raise BookFault(f"is {what}; save it as EPUB, HTML or plain text")
+    archive = stack.enter_context(Archive(file))
+    package = read_package(archive, findings, encoding)
+    chapters = joined_forward(epub_chapters(archive, package, reading, findings))
+    cover = archive.read(package.cover) if want_cover and package.cover else None
+    return Book(package.facts, chapters, findings, cover)
+
+
+def _document(file: Path, kind: str, reading: Reading, findings: Findings, encoding: str | None) -> Book:
+    """A book of one file."""
+    if file.stat().st_size > MAX_TEXT_BYTES:
+        raise BookFault(f"has more than {MAX_TEXT_BYTES >> 20} MB; no book is that long: split it")
+    data = file.read_bytes()
+    facts = BookFacts({"html": "HTML", "markdown": "Markdown", "text": "plain text"}[kind])
+    if kind == "html":
+        return _html(data, facts, reading, findings, encoding)
+    text, facts = _decoded(data, facts, findings, encoding)
+    if kind == "markdown":
+        from jobs.book_markdown import markdown_blocks, markdown_facts
+        from jobs.book_outline import split_at_headings
+
+        text, facts = markdown_facts(text.replace("\r\n", "\n").replace("\r", "\n"), facts)
+        blocks = markdown_blocks(text, reading, findings)
+        return Book(facts, joined_forward(split_at_headings(blocks, reading.depth, facts.title)), findings)
+    from jobs.book_text import text_chapters, text_facts
+
+    return Book(text_facts(text, facts), joined_forward(text_chapters(text, reading, findings)), findings)
+
+
+def _decoded(data: bytes, facts: BookFacts, findings: Findings, encoding: str | None) -> tuple[str, BookFacts]:
+    from jobs.encoding import EncodingFault, decode
+
+    try:
+        text, found = decode(data, encoding)
+    except EncodingFault as error:
+        where = f"line {error.line}: " if error.line else ""
+        hint = "; or name the encoding with --encoding" if error.unclear else ""
+        raise BookFault(f"{where}{error}{hint}") from error
+    if found.guessed:
+        findings.say(f"read as {found.title} (--encoding names another one)")
+    return text, replace(facts, encoding=found.title)
+
+
+def _html(data: bytes, facts: BookFacts, reading: Reading, findings: Findings, encoding: str | None) -> Book:
+    from jobs.book_html import HtmlReader
+    from jobs.book_markup import decode_markup
+    from jobs.book_outline import split_at_headings
+    from jobs.book_page import page_facts
+
+    text, remark = decode_markup(data, "the page", encoding)
+    if remark:
+        findings.say(remark)
+    facts = page_facts(text, facts)
+    blocks = HtmlReader(reading, findings).blocks(text)
+    return Book(facts, joined_forward(split_at_headings(blocks, reading.depth, facts.title)), findings)
+
+
+def _named(facts: BookFacts, order: BookOrder) -> BookFacts:
+    title = order.title or facts.title or order.file.stem
+    return replace(facts, title=title, authors=(order.author,) if order.author else facts.authors)
+
+
+def _columns(facts: BookFacts) -> dict[str, str]:
+    return {"book": facts.title, "author": ", ".join(facts.authors)}
+
+
+def _numbered(chapters: Iterator[Chapter], order: BookOrder) -> Iterator[Chapter]:
+    """Chapters that are not skipped count 1, 2, 3 …, whichever of them are chosen."""
+    number = 0
+    for chapter in chapters:
+        kind = chapter.kind if chapter.kind in MATTER else "chapter"
+        chapter.kind = kind
+        if kind not in order.skip and any(block.speakable for block in chapter.blocks):
+            number += 1
+            chapter.number = number
+        yield chapter
+
+
+def _is_chosen(number: int, chosen: Sequence[tuple[int, int]]) -> bool:
+    return not chosen or any(first <= number <= last for first, last in chosen)
+
+
+def _demand_rows(listed: Sequence[Listed], order: BookOrder) -> None:
+    """Raise UserError where nothing, or less than what was asked for, would be made."""
+    count = max((one.number for one in listed), default=0)
+    if count == 0:
+        skipped = f" ({len(listed)} parts were left out, --skip none keeps them)" if listed else ""
+        raise UserError(f"{order.file}: there is no text to speak in it{skipped}")
+    beyond = [first for first, _ in order.chosen if first > count]
+    if beyond:
+        raise UserError(f"--chapters: there is no chapter {beyond[0]}, the book has {count}; see --list")
+    if not any(one.rows for one in listed):
+        raise UserError(f"{order.file}: the chapters that were chosen hold nothing to speak; see --list")
+
+
+def _language(facts: BookFacts, chapter: Chapter, findings: Findings) -> str | None:
+    """The book's own language, unless its text is plainly in another script."""
+    from jobs.language_codes import language_code
+
+    if not facts.language:
+        return None
+    try:
+        code = language_code(facts.language)
+    except ValueError:
+        findings.say(f"the book names the language {facts.language!r}, which is none that is known; rows carry none")
+        return None
+    sample = "".join(block.text for block in chapter.blocks[:60])[:_SAMPLE_CHARS]
+    if is_mostly_cjk(sample) != (code in _CJK_LANGUAGES) and code != "ko":
+        findings.say(f"the book says that it is in {code!r}, its text is in another script; rows carry no language")
+        return None
+    return code
+
+
+def _write_cover(file: Path, book: Book) -> None:
+    kinds = (
+        (b"\xff\xd8\xff", (".jpg", ".jpeg")),
+        (b"\x89PNG\r\n", (".png",)),
+        (b"GIF8", (".gif",)),
+        (b"RIFF", (".webp",)),
+    )
+    data = book.cover
+    if data is None:
+        raise UserError(
+            "--cover: the book has no cover image; leave the option out or give an image to the binding step"
+        )
+    suffixes = next((suffixes for start, suffixes in kinds if data.startswith(start)), None)
+    if suffixes is None:
+        raise UserError("--cover: the book's cover is no JPEG, PNG, GIF or WebP image; leave the option out")
+    if file.suffix.lower() not in suffixes:
+        raise UserError(f"--cover: the book's cover is a {suffixes[0]} file; name it {file.with_suffix(suffixes[0])}")
+    with replacing(file, "--cover") as stream:
+        stream.write(data)
+
+
+def _write_sidecar(made: Made, order: BookOrder) -> None:
+    from jobs.files import file_digest
+
+    facts: dict[str, Any] = {key: value for key, value in asdict(made.facts).items() if value}
+    values = {
+        **facts,
+        "source": order.file.name,
+        "source_sha256": file_digest(str(order.file)),
+        "manifest": order.out.name,
+        "cover": str(made.cover) if made.cover else None,
+        "chapters": [asdict(one) for one in made.chapters],
+        "findings": made.findings,
+    }
+    with replacing(sidecar_of(order.out), "--output") as stream:
+        stream.write(json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace") + b"\n")
