@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import assemble, check, devices, doctor, inspect, models, profiles, report, run, say, voices
+from cli import assemble, book, check, devices, doctor, inspect, models, profiles, report, run, say, voices
 from cli.output import complain, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command(name="run")(run.run)
 app.command(name="say")(say.say)
 app.command(name="check")(check.check)
+app.command(name="book")(book.book)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
 app.command(name="assemble")(assemble.assemble)
