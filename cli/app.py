@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import assemble, book, check, devices, doctor, inspect, models, profiles, report, run, say, voices
+from cli import assemble, book, check, devices, doctor, inspect, models, profiles, report, run, say, subtitles, voices
 from cli.output import complain, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
@@ -28,6 +28,7 @@ app.command(name="book")(book.book)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
 app.command(name="assemble")(assemble.assemble)
+app.command(name="subtitles")(subtitles.subtitles)
 app.add_typer(voices.app, name="voices")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(models.app, name="models")

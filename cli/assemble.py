@@ -14,6 +14,7 @@ from jobs.errors import UserError
 
 if TYPE_CHECKING:
     from jobs.assemble_book import Outcome
+    from jobs.finished_items import RunContent
     from presets.catalog import Profile
 
 FolderArgument = Annotated[Path, typer.Argument(help="Run folder of the book.")]
@@ -42,7 +43,9 @@ def assemble(
     m4b_profile: Annotated[str, typer.Option(help="Profile of the M4B. (default: m4b)")] = "m4b",
     book: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Facts of the book. (default: book.json in FOLDER or beside it)"),
+        typer.Option(
+            metavar="FILE", help="Facts of the book. (default: book.json in FOLDER, else MANIFEST.book.json beside it)"
+        ),
     ] = None,
     title: Annotated[str, typer.Option(help="Title. (default: from book.json)")] = "",
     author: Annotated[str, typer.Option(help="Author. (default: from book.json)")] = "",
@@ -83,11 +86,18 @@ def assemble(
     with hold(folder, wait_s):
         content = read_run(folder, known)
         voices = tuple(dict.fromkeys(item.voice for item in content.items if item.voice))
-        facts = read_book(find_sidecar(folder, book), given, voices, folder.resolve().name.removesuffix("-out"))
+        facts = read_book(find_sidecar(folder, book), given, voices, _from_rows(content, folder))
         order = Order(content, facts, out or default_book_folder(folder), shapes, partial)
         outcome = assemble_book(order, (lambda line: None) if quiet else complain)
     _tell(outcome, order.out, as_json)
     raise typer.Exit(ExitStatus.SOME_FAILED if outcome.missing else ExitStatus.DONE)
+
+
+def _from_rows(content: RunContent, folder: Path) -> dict[str, str]:
+    """What the columns that `book` writes say, where no sidecar is there."""
+    extra = content.items[0].extra if content.items else {}
+    title = extra.get("book") or folder.resolve().name.removesuffix("-out")
+    return {"title": title, "author": extra.get("author", "")}
 
 
 def default_book_folder(folder: Path) -> Path:

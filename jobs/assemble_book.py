@@ -178,7 +178,7 @@ class _Assembly:
 
     @staticmethod
     def _piece_facts(piece: Any) -> tuple[Any, ...]:
-        return piece.item.fingerprint, piece.silence, piece.skipped, piece.samples
+        return piece.item.digest, piece.silence, piece.skipped, piece.samples
 
     def _refuse_strangers(self, before: dict[str, Any]) -> None:
         for name in self._names:
@@ -308,7 +308,7 @@ def _chapter_record(placed: Placed, start: int, rate_hz: int) -> dict[str, Any]:
         "start_s": start / rate_hz,
         "stop_s": (start + placed.samples) / rate_hz,
         "items": [
-            {"id": piece.item.id, "offset_s": (start + offset) / rate_hz}
+            {"id": piece.item.id, "digest": piece.item.digest, "offset_s": (start + offset) / rate_hz}
             for piece, offset in zip(placed.pieces, offsets, strict=True)
         ],
     }

@@ -49,25 +49,30 @@ class Book:
 
 
 def find_sidecar(run_folder: Path, named: Path | None) -> Path | None:
-    """The book.json that was named, or the one in the run folder, or beside it, where `book` puts it."""
+    """The file that was named, or book.json in the run folder, or the one that `book` puts beside the manifest."""
     if named is not None:
         return named
-    beside = (run_folder / SIDECAR, run_folder.absolute().parent / SIDECAR)
-    return next((path for path in beside if path.is_file()), None)
+    whole = run_folder.resolve()
+    name = whole.name.removesuffix("-out")
+    places = (whole / SIDECAR, whole.with_name(f"{name}.{SIDECAR}"), whole.with_name(SIDECAR))
+    return next((path for path in places if path.is_file()), None)
 
 
-def read_book(sidecar: Path | None, given: Mapping[str, str], voices: Sequence[str], fallback: str) -> Book:
-    """Facts that were `given` go before those of the sidecar; `fallback` is the title of a book without one.
+def read_book(
+    sidecar: Path | None, given: Mapping[str, str], voices: Sequence[str], fallback: Mapping[str, str]
+) -> Book:
+    """Facts that were `given` go before those of the sidecar, and those before `fallback`, which has a title.
 
     Raises UserError for a file that cannot be read, or a cover that is no JPEG or PNG.
     """
     told = _read(sidecar) if sidecar is not None else {}
     facts = {**told, **{key: _line(value) for key, value in given.items() if value}}
-    cover = facts.pop("cover", "")
-    folder = Path() if given.get("cover") or sidecar is None else sidecar.parent
+    cover = Path(facts.pop("cover", ""))
+    if sidecar is not None and not given.get("cover") and (sidecar.parent / cover).is_file():
+        cover = sidecar.parent / cover
     narrator = facts.get("narrator") or ", ".join(voices)
-    whole = {"genre": GENRE, "title": fallback, **facts, "narrator": narrator}
-    return Book(**whole, cover=_cover(folder / cover) if cover else None)
+    whole = {"genre": GENRE, **fallback, **facts, "narrator": narrator}
+    return Book(**whole, cover=_cover(cover) if cover.name else None)
 
 
 def _read(path: Path) -> dict[str, str]:

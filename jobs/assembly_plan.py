@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 KEPT_S = 0.16
 """What stays of an item before its first and after its last word: finishing keeps up to 150 ms of breath there."""
-PAUSE_COLUMN = "pause_after_ms"
-"""Column of the manifest that sets the pause between an item and the next one of its chapter."""
+PAUSE_COLUMN, BOUNDARY_COLUMN = "gap_ms", "boundary"
+"""Columns that `book` writes: the silence between an item and the next one of its chapter, in ms or by its kind."""
 LONGEST_PAUSE_MS = 60_000
 
 
@@ -121,7 +121,9 @@ def _kept(item: Finished) -> tuple[float, float, float, float]:
 def _pause_s(item: Finished, profile: Profile) -> float:
     asked = item.extra.get(PAUSE_COLUMN, "").strip()
     if not asked:
-        return profile.paragraph_ms / 1000
+        kind = item.extra.get(BOUNDARY_COLUMN, "").strip()
+        by_kind = {"clause": profile.clause_ms, "sentence": profile.sentence_ms}
+        return by_kind.get(kind, profile.paragraph_ms) / 1000
     if not (asked.isascii() and asked.isdigit() and int(asked) <= LONGEST_PAUSE_MS):
         raise UserError(
             f"item {item.id!r} (line {item.line}): {PAUSE_COLUMN}: found {asked[:40]!r}; write milliseconds, a whole "

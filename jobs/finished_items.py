@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UserError
 from jobs.files import STATE_FOLDER
+from jobs.fingerprint import digest
 from jobs.journal import Built, Entry, Journal
 from jobs.records import Gap
 
@@ -60,6 +61,11 @@ class Finished:
     pause_ms: int | None
     fingerprint: str
     """Changes with the file's content."""
+
+    @property
+    def digest(self) -> str:
+        """The fingerprint in short."""
+        return digest(self.fingerprint)
 
     @property
     def duration_s(self) -> float:
