@@ -50,7 +50,8 @@ def finish(
 
     `lead_ms` stands before the first part, beside the profile's head; `pause_ms` replaces the profile's pause between
     sentences. Raises OSError (disk), EnvironmentFault (ffmpeg missing), ValueError (no parts, a take that
-    is not what its record says, or no audio), RuntimeError (the file does not read back).
+    is not what its record says, or no audio), RuntimeError (the file does not read back), Refused (the profile's target
+    would not take it).
     """
     from jobs.join import joined, lay_out
 
@@ -96,8 +97,12 @@ def _settled(
     signal: Callable[[], Iterator[Block]], layout: Layout, profile: Profile, tags: Mapping[str, str], temporary: Path
 ) -> Measured:
     """The finished file, or an error and no file."""
+    from jobs.acceptance import demand
+
     try:
-        return _rounds(signal, layout, profile, tags, temporary)
+        measured = _rounds(signal, layout, profile, tags, temporary)
+        demand(temporary, profile, measured.duration_s)
+        return measured
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -179,7 +184,7 @@ def _read(temporary: Path, profile: Profile, samples: int) -> tuple[Meter, int]:
     from jobs.encode import read_back
 
     meter, found = _measured(read_back(temporary, profile), profile.sample_rate_hz, profile)
-    lossless = profile.container in ("wav", "raw", "flac")
+    lossless = profile.container in ("wav", "raw", "flac") and profile.encoding != "gsm"
     if abs(found - samples) > (LENGTH_ROUNDING if lossless else profile.sample_rate_hz // 10):
         raise RuntimeError(f"{temporary.name}: {samples} samples were written, {found} read back")
     return meter, found if lossless else samples

@@ -13,13 +13,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobs.acceptance import Refused
 from jobs.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from presets.catalog import Profile
-
     from jobs.finish import Part
     from jobs.records import Measured
+    from presets.catalog import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ def work(spec: object, connection: Connection) -> None:
             connection.send(("disk", (error.errno, error.strerror or str(error), job.temporary)))
         except EnvironmentFault as error:
             connection.send(("environment", str(error)))
+        except Refused as error:
+            connection.send(("failed", job.item_id, str(error)))
         except Exception:
             connection.send(("failed", job.item_id, f"finishing failed: {traceback.format_exc(limit=5)}"))
 

@@ -25,6 +25,8 @@ from jobs.records import Gap, Measured
 from presets.catalog import Profile, profiles
 
 PROFILES = profiles()
+DISTINCT = sorted({profile.digest: name for name, profile in sorted(PROFILES.items(), reverse=True)}.values())
+"""Profiles that give different bytes."""
 TAGS = {"title": "第一章 “Nacht”", "artist": "Zoë", "album": "Bücher", "track": "3", "language": "zh"}
 
 
@@ -60,7 +62,7 @@ def active_level_db(samples: Block, rate_hz: int) -> float:
     return float(10 * np.log10(active.mean()))
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("name", DISTINCT)
 @pytest.mark.parametrize(("seed", "peak"), [(1, 0.9), (2, 0.25), (3, 0.12)])
 def test_level_and_ceiling_by_an_independent_meter(name: str, seed: int, peak: float, tmp_path: Path) -> None:
     profile = PROFILES[name]
@@ -114,7 +116,7 @@ def test_pauses_in_the_finished_file_are_exact(name: str, tmp_path: Path) -> Non
     assert [1000 * start for start in measured.segment_starts_s] == pytest.approx(starts, abs=10)
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("name", DISTINCT)
 def test_the_same_takes_give_the_same_bytes(name: str, tmp_path: Path) -> None:
     takes = [speech(1.5, seed=4), speech(0.8, seed=5)]
     digests = set()
@@ -134,7 +136,7 @@ def test_short_clips_are_as_loud_as_long_ones(duration_s: float, tmp_path: Path)
     assert any("ungated" in note for note in measured.notes) == (duration_s < 0.4)
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("name", DISTINCT)
 @pytest.mark.parametrize("level", [0.0, 1e-6])
 def test_silence_is_not_blown_up(name: str, level: float, tmp_path: Path) -> None:
     hum = (level * np.sin(np.arange(24_000) / 10)).astype(np.float32)
@@ -150,7 +152,7 @@ def test_quiet_takes_are_raised_no_further_than_the_profile_says(tmp_path: Path)
     assert "gain held at +20 dB" in measured.notes
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("name", DISTINCT)
 def test_silent_items(name: str, tmp_path: Path) -> None:
     profile = PROFILES[name]
     path = tmp_path / f"a{profile.suffix}"

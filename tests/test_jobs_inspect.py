@@ -53,7 +53,9 @@ def ebur128(path: Path) -> tuple[float, float]:
     return float(loudness[1]), float(peak[1])
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize(
+    "name", ["acx", "podcast-stereo", "opus", "m4a", "flac24k", "wav48k", "asterisk-gsm", "yeastar"]
+)
 def test_what_the_finisher_makes_passes_its_own_profile(tmp_path: Path, name: str) -> None:
     assert failures(made(tmp_path, name), name) == set()
 
