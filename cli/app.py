@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli import assemble, book, check, devices, doctor, inspect, models, profiles, report, run, say, subtitles, voices
-from cli.output import complain, problems
+from cli.output import complain, count, drop_stdout, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
 
@@ -55,21 +56,30 @@ def _globals(
 
 def start() -> None:
     """Run the command line and exit with the documented code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal of ASCII shows codes, it does not stop us
     try:
-        app()
+        try:
+            app()
+        finally:
+            _flush()
     except InvalidInput as error:
         problems([str(problem) for problem in error.problems], error.total)
-        complain(f"{error.total} mistakes; nothing was done")
+        complain(f"{count(error.total, 'mistake')}; nothing was done")
         sys.exit(error.exit_code)
     except UserError as error:
         complain(f"error: {error}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(ExitStatus.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our results went away (`| head`): no fault of ours, but stdout must not be flushed again.
-        sys.stderr.close()
-        sys.exit(ExitStatus.DONE)
     except Exception:
         complain(f"a fault of cosyvoice-batch, please report it:\n{traceback.format_exc()}")
         sys.exit(ExitStatus.CRASH)
+
+
+def _flush() -> None:
+    """Write out what is left of the results while a closed pipe can still be told from a fault."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()

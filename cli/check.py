@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.options import gather_settings, with_settings
-from cli.output import complain, problems, result, table, text
+from cli.output import complain, count, problems, result, table, text
 from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader, tell_notes
 
 VOICE_WARNINGS_SHOWN = 50
@@ -21,6 +21,8 @@ CHECK_OPTIONS = (
     "language",
     "date_order",
     "lexicon",
+    "empty",
+    "seed",
     "engine",
     "model",
     "devices",
@@ -64,7 +66,9 @@ def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None,
     folder = settings.out or default_folder(manifest)
     tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source:
-        view = survey(settings, folder, reader(source, tally), source.path, spoken=_show_spoken if spoken else None)
+        heard: list[dict[str, str]] = []
+        show = (lambda item_id, segments: heard.extend(_spoken_rows(item_id, segments))) if as_json else _show_spoken
+        view = survey(settings, folder, reader(source, tally), source.path, spoken=show if spoken else None)
         tell_notes(source, tally)
     for warning in view.warnings:
         complain(f"warning: {warning}")
@@ -72,14 +76,18 @@ def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None,
         complain(f"warning: {remark}")
     problems([str(problem) for problem in view.problems], view.problems_count)
     if as_json:
-        result(view.as_dict())
+        result(view.as_dict() | ({"spoken": heard} if spoken else {}))
     elif not view.problems_count:
         _show(view.as_dict(), folder)
     if view.problems_count:
-        complain(f"{view.problems_count} mistakes; a run would do nothing (see --keep-going)")
+        complain(f"{count(view.problems_count, 'mistake')}; a run would do nothing (see --keep-going)")
         raise typer.Exit(2)
     if settings.strict and view.warnings:
         raise typer.Exit(4)
+
+
+def _spoken_rows(item_id: str, segments: list[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"id": item_id, "written": written, "spoken": said, "pause": pause} for written, said, pause in segments]
 
 
 def _show_spoken(item_id: str, segments: list[tuple[str, str, str]]) -> None:
@@ -91,7 +99,8 @@ def _show_spoken(item_id: str, segments: list[tuple[str, str, str]]) -> None:
 
 def _show(view: Mapping[str, Any], folder: Path) -> None:
     counts = Counter(view["counts"])
-    text(f"{sum(counts.values())} items for {folder}: {', '.join(f'{n} {state}' for state, n in counts.items())}")
+    states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing to do"
+    text(f"{count(sum(counts.values()), 'item')} for {folder}: {states}")
     table(("items", "reason"), [(str(count), reason) for reason, count in view["reasons"].items()])
     for row in view["to_make"]:
         text(f"  {row['id']} -> {row['out']} (about {row['seconds']:.1f} s, {row['reason']})")

@@ -21,6 +21,7 @@ import typer
 
 from jobs.device_choice import read_wishes
 from jobs.errors import UserError
+from jobs.language_codes import language_code
 from jobs.model_store import model_for
 from jobs.settings import Settings
 
@@ -41,9 +42,12 @@ class _Option:
 
 _OPTIONS: Mapping[str, _Option] = {
     "out": _Option("Run folder: outputs, journal and report.", "Files", "-o", default="MANIFEST-out", metavar="FOLDER"),
-    "lexicon": _Option("Pronunciations: a TSV or CSV of written form, reading, language.", "Text", metavar="FILE"),
+    "lexicon": _Option(
+        "Pronunciations: a TSV or CSV of written form, reading, language.", "Text", default="none", metavar="FILE"
+    ),
     "language": _Option("Language of rows that name none, as an ISO code.", "Text", "-l", default="by script"),
     "date_order": _Option("How 12/05/2024 is read: `mdy` (December) or `dmy` (May).", "Text"),
+    "empty": _Option("Rows with nothing to speak: `error`, `skip` (no file) or `silence` (a silent file).", "Text"),
     "segmenter_model": _Option(
         "Folder of the pkuseg model.", "Text", default="where `models pull pkuseg` puts it", metavar="FOLDER"
     ),
@@ -83,6 +87,7 @@ _OPTIONS: Mapping[str, _Option] = {
     ),
     "voice": _Option("Voice of rows that name none.", "Sound", default="a stock voice of the language"),
     "profile": _Option("Output profile of rows that name none, see `profiles list`.", "Sound", "-p"),
+    "seed": _Option("Start of the random stream of rows that name none; another seed gives another take.", "Sound"),
     "profiles_folder": _Option("Folder with profiles of your own.", "Sound", default="none", metavar="FOLDER"),
     "voices_folder": _Option("Another folder of voices.", "Sound", default="own voices only", metavar="FOLDER"),
     "takes": _Option("Attempts at a segment, each with its own seed, before its item fails.", "Failures"),
@@ -100,6 +105,7 @@ _OPTIONS: Mapping[str, _Option] = {
 _HINTS = typing.get_type_hints(Settings)
 _CHOICES = {
     "bad_takes": ("fail", "keep"),
+    "empty": ("error", "skip", "silence"),
     "date_order": ("mdy", "dmy"),
     "precision": ("auto", "fp32", "bf16", "fp16", "int8"),
 }
@@ -110,6 +116,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "recycle_memory": (0.1, 4096),
     "threads": (1, 1024),
     "takes": (1, 100),
+    "seed": (0, 2**63 - 1),
     "max_failures": (1, 1_000_000_000),
     "limit": (1, 1_000_000_000),
     "wait_s": (0, 1e7),
@@ -143,10 +150,21 @@ def _parameter(name: str) -> inspect.Parameter:
     declared = [flag, option.short] if option.short else [flag]
     default = option.default if option.default is not None else _spelled(getattr(Settings(), name))
     info = typer.Option(
-        *declared, help=f"{option.help} (default: {default})", rich_help_panel=option.panel, metavar=option.metavar
+        *declared,
+        help=f"{option.help} (default: {default})",
+        rich_help_panel=option.panel,
+        metavar=option.metavar,
+        parser=_path if kind is Path else None,
     )
     annotation: Any = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _path(written: str) -> Path:
+    """A path; an empty one, from a variable that a script forgot to set, must not mean the current folder."""
+    if not written:
+        raise typer.BadParameter("the path is empty")
+    return Path(written)
 
 
 def _kind(name: str) -> Any:
@@ -178,6 +196,8 @@ def gather_settings(flags: Mapping[str, Any], config: Path | None, beside: Path 
     chosen = {**from_file, **flags}
     settings = replace(Settings(), **{**chosen, "model": None})
     _check(settings, path)
+    if settings.language is not None:
+        settings = replace(settings, language=language_code(settings.language))
     return replace(settings, model=model_for(settings.engine, chosen.get("model"), os.environ))
 
 
@@ -229,11 +249,23 @@ def _check(settings: Settings, config: Path | None) -> None:
     for name, (low, high) in _BOUNDS.items():
         value = getattr(settings, name)
         if value is not None and not low <= value <= high:
-            wrong.append(f"{_flag(name)}: {value} is not between {low:g} and {high:g}")
+            wrong.append(f"{_flag(name)}: {value} is not between {low:,.10g} and {high:,.10g}")
     try:
         read_wishes(settings.devices)
     except ValueError as error:
         wrong.append(f"--devices: {error}")
+    for name in _OPTIONS:
+        if getattr(settings, name) == "":
+            wrong.append(f"{_flag(name)}: is empty; give a value or leave it out")
+    if settings.language:
+        try:
+            language_code(settings.language)
+        except ValueError as error:
+            wrong.append(f"--language: {error}")
+    if settings.out is not None and settings.out.exists() and not settings.out.is_dir():
+        wrong.append(f"--out: {settings.out} is a file; name a folder")
+    if settings.segmenter_model is not None and not settings.segmenter_model.is_dir():
+        wrong.append(f"--segmenter-model: there is no folder {settings.segmenter_model}; correct the path")
     if wrong:
         raise UserError("\n".join(wrong) + (f" (see also {config})" if config else ""))
 

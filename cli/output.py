@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,12 +22,32 @@ MAX_PROBLEMS_SHOWN = 100
 
 def result(value: Any) -> None:
     """Print a result as JSON on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    written = json.dumps(value, ensure_ascii=ascii_only, indent=2, default=str)
+    # A path may hold bytes that are no text: JSON can say them, UTF-8 cannot.
+    _write(_SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written) + "\n")
 
 
 def text(line: str = "") -> None:
     """Print a line of a result on stdout."""
-    sys.stdout.write(line + "\n")
+    _write(_printable(line) + "\n")
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def _write(written: str) -> None:
+    try:
+        sys.stdout.write(written)
+    except BrokenPipeError:
+        drop_stdout()
+
+
+def drop_stdout() -> None:
+    """The reader of our results went away (`| head`): that is no fault, the command ends as it would have."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -35,12 +57,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             text("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    drawn = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    # On a narrow terminal a cell goes on below: nothing of a result is left out.
+    drawn = Table(*(Column(name, overflow="fold") for name in columns), box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(_printable(cell)) for cell in row))
     Console().print(drawn)
 
 
@@ -61,7 +84,15 @@ def problems(lines: Sequence[str], total: int) -> None:
 
 def _printable(message: str) -> str:
     """Control characters of a hostile id must not steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in message)
+    return "".join(c if c.isprintable() or c in _HARMLESS else f"\\x{ord(c):02x}" for c in message)
+
+
+_HARMLESS = "\n\t\u00a0\u3000"
+
+
+def count(number: int, what: str) -> str:
+    """1 mistake, 2 mistakes."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 class Quiet:
@@ -100,9 +131,7 @@ class Lines(Quiet):
     def planned(self, totals: Totals) -> None:
         self._totals = totals
         self._started = self._last = monotonic()
-        complain(
-            f"{totals.items} items to make (about {_clock(totals.audio_s)} of audio), {totals.unchanged} unchanged"
-        )
+        complain(_planned(totals))
 
     def note(self, message: str) -> None:
         if self._verbose:
@@ -150,9 +179,7 @@ class Live(Quiet):
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         self._totals, self._started = totals, monotonic()
-        complain(
-            f"{totals.items} items to make (about {_clock(totals.audio_s)} of audio), {totals.unchanged} unchanged"
-        )
+        complain(_planned(totals))
         if not totals.items:
             return
         self._bars = Progress(
@@ -218,6 +245,11 @@ def display(quiet: bool, verbose: bool) -> Quiet:
     if quiet:
         return Quiet()
     return Live(verbose) if sys.stderr.isatty() else Lines(verbose)
+
+
+def _planned(totals: Totals) -> str:
+    items = count(totals.items, "item")
+    return f"{items} to make (about {_clock(totals.audio_s)} of audio), {totals.unchanged} unchanged"
 
 
 def _rtf(wall_s: float, audio_s: float) -> str:

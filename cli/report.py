@@ -40,7 +40,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return content["run"], content["items"]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: no report here; give the run folder of `run` (its --out)") from None
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: cannot be read ({error}); run the manifest again to write it anew") from error

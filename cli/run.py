@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.options import gather_settings, with_settings
-from cli.output import complain, display, problems, result
+from cli.output import complain, count, display, problems, result
 from cli.stop import Stop
+from jobs.errors import UserError
 
 if TYPE_CHECKING:
     from jobs.errors import Problem
@@ -27,6 +28,8 @@ RUN_OPTIONS = (
     "language",
     "date_order",
     "lexicon",
+    "empty",
+    "seed",
     "engine",
     "model",
     "devices",
@@ -93,10 +96,10 @@ def run(
         check_manifest(manifest, flags, config, as_json, spoken=False)
         return
     settings = gather_settings({**flags, **({"max_failures": 1} if fail_fast else {})}, config, folder_of(manifest))
-    folder = settings.out or default_folder(manifest)
+    folder = nameable(settings.out or default_folder(manifest))
     tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
-        order = Order(source.path, folder, settings, reader(source, tally), " ".join(sys.argv[1:]))
+        order = Order(source.path, folder, settings, reader(source, tally), command_line())
         finding = run_order(order, display(quiet, verbose), stop.check)
         if not quiet:
             tell_notes(source, tally)
@@ -117,6 +120,20 @@ def reader(source: Source, tally: Tally) -> Callable[[RowRules], Iterator[Item |
     return lambda rules: read(source, rules, tally)
 
 
+def nameable(folder: Path) -> Path:
+    """The run folder, if every library can open files in it. Raises UserError."""
+    try:
+        str(folder.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{folder}: the path holds bytes that are no UTF-8; rename the folder, or use --out") from None
+    return folder
+
+
+def command_line() -> str:
+    """The command as journal and report keep it: a path in it may hold bytes that are no text."""
+    return " ".join(sys.argv[1:]).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def tell_notes(source: Source, tally: Tally) -> None:
     """What is no mistake but should be seen: how the file was read, names that had to be changed, disabled rows."""
     for note in source.notes:
@@ -126,7 +143,7 @@ def tell_notes(source: Source, tally: Tally) -> None:
     if tally.notes_total > NOTES_SHOWN:
         complain(f"{source.path}: … and {tally.notes_total - NOTES_SHOWN} more notes of this kind")
     if tally.disabled:
-        complain(f"{source.path}: {tally.disabled} rows are disabled")
+        complain(f"{source.path}: {count(tally.disabled, 'row')} disabled")
 
 
 def folder_of(manifest: str) -> Path:

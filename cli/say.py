@@ -14,9 +14,10 @@ import typer
 
 from cli.options import gather_settings, with_settings
 from cli.output import complain, display, result, text
-from cli.run import ConfigOption, JsonOption, QuietOption, VerboseOption, reader
+from cli.run import JsonOption, QuietOption, VerboseOption, command_line, reader
 from cli.stop import Stop
 from jobs.errors import UserError
+from jobs.settings import Settings
 
 SAY_OPTIONS = (
     "profile",
@@ -55,7 +56,10 @@ def say(
     say_as: Annotated[
         str | None, typer.Option(help="Read the text as digits, phone, money, date … (default: text)")
     ] = None,
-    config: ConfigOption = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Config file with these options as keys. (default: cosyvoice-batch.toml in this folder)"),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -66,6 +70,7 @@ def say(
     from jobs.run import run as run_order
 
     settings = gather_settings({**flags, "workers": 1}, config, Path.cwd())
+    target = _target(output, settings)
     row = {
         "id": "say",
         "text": sys.stdin.read() if words == "-" else words,
@@ -79,21 +84,39 @@ def say(
     with TemporaryDirectory(prefix="cosyvoice-batch-") as scratch, Stop() as stop:
         with open_source(str(_manifest(Path(scratch), row)), base=Path.cwd()) as source:
             source = replace(source, path="say")
-            order = Order("say", Path(scratch) / "out", settings, reader(source, Tally()), " ".join(sys.argv[1:]))
+            order = Order("say", Path(scratch) / "out", settings, reader(source, Tally()), command_line())
             finding = run_order(order, display(quiet or not verbose, verbose), stop.check)
         folder = Path(scratch) / "out"
         if finding.exit_code:
             complain(f"error: {finding.message or _failure(folder) or 'nothing was said'}")
             raise typer.Exit(finding.exit_code)
         item = _only_item(folder)
-        target = output or Path(item["out"]).name
-        _deliver(folder / item["out"], Path(target))
+        _deliver(folder / item["out"], target)
     if as_json:
         result({**item, "out": str(target), "run": finding.summary})
     elif not quiet:
         measured = item["measured"]
         text(f"{target}: {measured['duration_s']:.2f} s, {_level(measured)}")
         complain(f"spoken as: {item['spoken']}")
+
+
+def _target(output: Path | None, settings: Settings) -> Path:
+    """Where the file goes; whatever is wrong with it is told before anything is spoken."""
+    from jobs.gear import load_presets
+
+    profile = load_presets(settings)[0].get(settings.profile)
+    suffix = profile.suffix if profile is not None else ""  # an unknown profile is told by the run
+    target = output or Path(f"say{suffix}")
+    if not target.parent.is_dir():
+        raise UserError(f"--output: the folder {target.parent} does not exist; create it first")
+    if target.is_dir():
+        raise UserError(f"--output: {target} is a folder; name a file in it")
+    if suffix and target.suffix.lower() != suffix:
+        raise UserError(
+            f"--output: the profile {settings.profile!r} makes {suffix} files, and {target.name!r} is named otherwise; "
+            f"name it {target.stem}{suffix}, or choose another --profile"
+        )
+    return target
 
 
 def _manifest(scratch: Path, row: Mapping[str, object]) -> Path:
@@ -120,8 +143,6 @@ def _deliver(made: Path, target: Path) -> None:
     """Bring the file to where it was asked for; it appears there whole."""
     from jobs.files import replacing
 
-    if not target.parent.is_dir():
-        raise UserError(f"--output: the folder {target.parent} does not exist; create it first")
     with replacing(target) as stream, made.open("rb") as source:
         while block := source.read(1 << 20):
             stream.write(block)

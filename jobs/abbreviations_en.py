@@ -52,7 +52,8 @@ _ABBREVIATIONS = {
     "ext": "extension", "Ext": "Extension", "apt": "apartment", "Apt": "Apartment", "Fig": "Figure", "fig": "figure",
     "pp": "pages", "ed": "edition", "min": "minutes", "hr": "hours", "tel": "telephone", "Col": "Colonel",
     "Maj": "Major", "Sen": "Senator", "Rm": "Room", "max": "maximum", "Max": "Maximum", "ch": "chapter",
-    "Ch": "Chapter", "no": "number", "exp": "expires", "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday",
+    "Ch": "Chapter", "no": "number", "exp": "expires", "p": "page", "Mon": "Monday", "Tue": "Tuesday",
+    "Tues": "Tuesday",
     "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
 }  # fmt: skip
 _ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
@@ -61,7 +62,7 @@ _CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev|Col|Maj|Sen"
 _NUMBERED = re.compile(
     r"(?i)\b(?:account|card|order|policy|claim|invoice|serial|tracking|reference|ref\.?|case|ticket|flight|train|phone)\s$"
 )
-_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp")
+_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p")
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 

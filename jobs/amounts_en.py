@@ -156,6 +156,14 @@ def _month_of_a_card(match: re.Match[str], order: DateOrder) -> str:
     return f"{digits(match['a'])}, {cardinal(match['b']) if match['b'][0] != '0' else digits(match['b'])}"
 
 
+@_rule(rf"{FREE}(?P<a>{NUMBER})/(?P<b>[0-9]{{1,3}})(?![0-9/A-Za-z]|\.[0-9])", needs="/")
+def _marks(match: re.Match[str], order: DateOrder) -> str | None:
+    """9.5/10 and 10/10 are marks out of ten."""
+    if "." not in match["a"] and (match["a"] != match["b"] or match["a"] == "50"):
+        return None
+    return f"{decimal(match['a'])} out of {cardinal(match['b'])}"
+
+
 @_rule(
     r"\b(?i:odds(?: are| of| at|:)?) (?P<s>(?P<a>[0-9]{1,3})/(?P<b>[0-9]{1,3}))(?![0-9/])"
     r"|(?<![0-9/.])(?P<t>50[-–/]50)(?![0-9/-])"

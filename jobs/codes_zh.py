@@ -20,7 +20,7 @@ _rule = _book.add
 
 # Words after which a string of digits is a code. Those of the first list are said with 幺, as on the telephone.
 _TELEPHONE_WORDS = (
-    "电话号码|电话|手机号码?|手机|热线|座机|分机号码?|分机|内线|总机|房间号码?|房间|房号|门牌号|客房|"
+    "电话号码|电话|手机号码?|手机|热线|座机|分机号码?|分机|内线|总机|房间号码?|房间|房号|门牌号?|客房|"
     "航班号?|车次|拨打|致电|拨|按键"
 )
 _CODE_WORDS = (

@@ -85,6 +85,8 @@ def gather(settings: Settings, folder: Path) -> Gear:
         naming_of={name: profile.naming for name, profile in shapes.items()},
         voices=frozenset(cast),
         language=settings.language,
+        seed=settings.seed,
+        empty=settings.empty,
         name_rule_of={
             name: NameRule(p.name_pattern, p.name_rule, p.name_max_chars, p.folder)
             for name, p in shapes.items()

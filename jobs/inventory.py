@@ -76,6 +76,6 @@ def _ready(engine: str) -> str:
     """Whether the packages of an embedded engine are installed."""
     if engine != "kokoro":
         return "ready"
-    needed = ("onnxruntime", "misaki", "hibari_tts", "jieba", "pypinyin", "cn2an")
+    needed = ("onnxruntime", "misaki", "hibari", "jieba", "pypinyin", "cn2an")
     missing = [package for package in needed if importlib.util.find_spec(package) is None]
     return f"missing packages: {', '.join(missing)}; install cosyvoice-batch again" if missing else "ready"

@@ -129,6 +129,13 @@ def _hour(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{hours} {match['h'].upper()} M{tail}"
 
 
+@_rule(rf"{FREE}(?P<h>1[0-2]|[1-9])\.(?P<m>[0-5][0-9])\s?(?P<half>[AaPp])(?:\.[Mm]\.|[Mm]\b)", needs="[mM]")
+def _dotted_clock(match: re.Match[str], order: DateOrder) -> str | None:
+    """6.30 p.m."""
+    found = parse_clock(f"{match['h']}:{match['m']} {match['half']}m")
+    return clock(found) + _stop(match) if found else None
+
+
 _DAY_NAME = (
     r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun|January|February|"
     r"March|April|June|July|August|September|October|November|December)"

@@ -95,7 +95,10 @@ def _operator(match: re.Match[str], order: DateOrder) -> str | None:
         return ", "  # Settings > Display
     if sign == "*" and not all(side.isdigit() for side in sides):
         return None
-    return f" {_OPERATORS[sign]} "
+    spoken = _OPERATORS[sign]
+    if re.search(r"\b(?:is|are|was|were|be)$", before(match, 6)):
+        spoken = spoken.removeprefix("is ")
+    return f" {spoken} "
 
 
 @_rule(

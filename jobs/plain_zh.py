@@ -40,6 +40,11 @@ def _years(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{digits(match['a'])}到{digits(match['b'])}"
 
 
+@_rule(rf"{FREE}(?P<a>(?:19|20)[0-9]{{2}}){DASH}(?P<b>[0-9]{{2}})(?=年|赛季|学年)")
+def _season(match: re.Match[str], order: DateOrder) -> str:
+    return f"{digits(match['a'])}到{digits(match['b'])}"
+
+
 @_rule(
     r"(?<![0-9A-Za-z])(?P<s>(?P<y>(?:19|20)[0-9]{2}))(?=\s?(?:年|届|级(?!别)|财年|赛季|款|版|春夏|秋冬|学年|世界杯|奥运会|全国)"
     r"|[〕\]］])"

@@ -137,7 +137,7 @@ def _run_locked(
     except (Interrupted, TooManyFailures, EnvironmentFault) as stop:
         stopped = stop
     exit_code = _exit_code(stopped, journal.counts(number))
-    removed = _removed(order, journal, number, progress)
+    removed = _removed(order, journal, number, progress, problems_count)
     facts = facts_of(
         gear,
         journal,
@@ -286,9 +286,19 @@ def _exit_code(stopped: Exception | None, counts: dict[str, int]) -> int:
     return EXIT_SOME_FAILED if counts.get("failed") else EXIT_DONE
 
 
-def _removed(order: Order, journal: Journal, number: int, progress: Progress) -> list[tuple[str, str]]:
-    """Files that no row asks for any more: named, and deleted where --prune says so."""
+def _removed(
+    order: Order, journal: Journal, number: int, progress: Progress, problems_count: int
+) -> list[tuple[str, str]]:
+    """Files that no row asks for any more: named, and deleted where --prune says so.
+
+    Not with bad rows (--keep-going), whose files they may be, nor for a manifest without rows, which is more likely a
+    failed export than the wish to delete everything.
+    """
     found = [(item_id, out) for item_id, out in journal.removed(number) if (order.folder / out).exists()]
+    if found and order.settings.prune and (problems_count or not journal.counts(number)):
+        why = "the manifest has mistakes" if problems_count else "the manifest has no rows"
+        progress.warn(f"{why}, so --prune removes nothing: {len(found)} files are kept, such as {found[0][1]}")
+        return found
     for item_id, out in found:
         if order.settings.prune:
             (order.folder / out).unlink(missing_ok=True)

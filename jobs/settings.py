@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from jobs.records import EmptyPolicy
+
 BadTakes = Literal["fail", "keep"]
 
 
@@ -37,6 +39,9 @@ class Settings:
     language: str | None = None
     date_order: Literal["mdy", "dmy"] = "mdy"
     """How 12/05/2024 is read in an English text."""
+    empty: EmptyPolicy = "error"
+    """What becomes of a row with nothing to speak that does not say so itself."""
+    seed: int = 0
     profile: str = "wav24k"
     lexicon: Path | None = None
     profiles_folder: Path | None = None

@@ -103,6 +103,8 @@ def _on_disk(manifest: str, stack: ExitStack) -> Path:
     copy = Path(folder) / "manifest"
     with copy.open("wb") as target:
         if manifest == "-":
+            if sys.stdin is None:
+                raise UserError("-: standard input is closed; pipe the manifest in, or name a file")
             shutil.copyfileobj(sys.stdin.buffer, target)
         else:
             with path.open("rb") as pipe:

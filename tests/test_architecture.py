@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "cosyvoice": {"cosyvoice"},
     "presets": {"presets"},
 }
-HEAVY = {"torch", "torchaudio", "onnxruntime", "scipy", "wetext", "spacy_pkuseg", "jieba", "misaki", "hibari_tts"}
+HEAVY = {"torch", "torchaudio", "onnxruntime", "scipy", "wetext", "spacy_pkuseg", "jieba", "misaki", "hibari"}
 
 
 def imports_of(path: Path) -> set[str]:
@@ -38,7 +38,8 @@ def test_arrows_run_one_way(folder: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["run", "--help"], ["check", "m.csv"], ["report", "out"], ["voices", "list"], ["profiles", "list"]]
+    "words",
+    [["--help"], ["run", "--help"], ["check", "m.csv"], ["report", "out"], ["voices", "list"], ["profiles", "list"]],
 )
 def test_light_commands_load_no_heavy_library(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "m.csv").write_text("id,text\na,Hello.\n")
