@@ -1,10 +1,15 @@
-"""What a take must not be: empty, silent, not finite, clipped, far too short or far too long for its text."""
+"""What a take must not be: empty, silent, not finite, clipped, far too short or far too long for its text.
+
+Faults fail an item once all its takes have one; suspicions (take_checks.py, verify.py) only ask for another take.
+"""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from jobs.speech_rate import expected_seconds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +30,25 @@ _WEIGHT = {
     "too_long": 8,
     "too_short": 8,
     "clipped": 4,
+    "said_twice": 3,
+    "cut_end": 3,
+    "misheard": 3,
+    "leak_heard": 3,
 }
+
+SUSPICIONS = {
+    "long_pause": "pauses longer than 1.5 s",
+    "level_jump": "changes its loudness suddenly",
+    "cut_end": "ends within a word",
+    "hiss_tail": "ends in noise",
+    "edge_click": "has a click at its edge",
+    "too_fast": "is short for its text",
+    "too_slow": "is long for its text",
+    "said_twice": "says something twice",
+    "misheard": "was not understood as its text",
+    "leak_heard": "begins with words of the reference or the instruction",
+}
+"""What makes a take worth another try but fails no item by itself, with the words for a person."""
 
 # What an engine may notice that makes a take worth another try; its other flags are remarks.
 ENGINE_FAULTS = frozenset({"runaway", "loop", "leak", "gap"})
@@ -34,19 +57,6 @@ SILENT_PEAK = 1e-3
 """-60 dBFS: below this a voice is not there."""
 CLIPPED_SHARE = 1e-3
 FULL_SCALE = 0.999
-
-
-def expected_seconds(spoken: str, speed: float) -> float:
-    """Rough duration of a spoken text, from its characters: 4.3 CJK characters or 14 other letters a second."""
-    cjk = other = 0
-    for char in spoken:
-        if unicodedata.category(char)[0] not in "LN":
-            continue
-        if unicodedata.east_asian_width(char) in "WF":
-            cjk += 1
-        else:
-            other += 1
-    return (cjk / 4.3 + other / 14.0) / speed
 
 
 def faults(samples: NDArray[np.float32], sample_rate_hz: int, spoken: str, speed: float) -> tuple[str, ...]:
@@ -81,6 +91,38 @@ def badness(take: Take) -> int:
     return sum(_WEIGHT.get(fault, 1) for fault in take.faults)
 
 
+def only_suspected(take: Take) -> bool:
+    """Whether nothing certain speaks against a take."""
+    return SUSPICIONS.keys() >= set(take.faults)
+
+
 def best(takes: Sequence[Take]) -> Take:
-    """The take to keep: the least bad, the earliest of equals."""
-    return min(takes, key=lambda take: (badness(take), take.attempt))
+    """The take to keep: the least bad, of equals the best understood, of these the earliest."""
+    return min(takes, key=lambda take: (badness(take), take.error_rate or 0.0, take.attempt))
+
+
+def told(take: Take) -> list[str]:
+    """What a person should know of a take that is kept with these faults."""
+    certain = [fault for fault in take.faults if fault not in SUSPICIONS]
+    suspected = [SUSPICIONS[fault] for fault in take.faults if fault in SUSPICIONS]
+    return [*(f"is kept though it is {fault}" for fault in certain), *(f"{words}: listen to it" for words in suspected)]
+
+
+LEVEL_STEP_DB = 9.0
+"""Neighbouring segments of one voice lie within 5 dB in real audio (docs/quality.md)."""
+
+
+def level_steps(kept: Sequence[Take]) -> list[str]:
+    """Where the loudness jumps from one kept take to the next, in words. `kept` is in the order of the segments.
+
+    Timbre belongs here too: a distance between speaker embeddings of neighbours, once a model for them is at hand.
+    """
+    found = []
+    for number, (before, after) in enumerate(pairwise(kept), start=1):
+        if before.level_db is None or after.level_db is None:
+            continue
+        step_db = after.level_db - before.level_db
+        if abs(step_db) > LEVEL_STEP_DB:
+            loud = "louder" if step_db > 0 else "quieter"
+            found.append(f"segment {number + 1} is {abs(step_db):.0f} dB {loud} than the one before: listen to it")
+    return found

@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from jobs.checks import level_steps
+from jobs.checks import told as told_of
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
 from jobs.files import explain, make_folder
@@ -248,5 +250,6 @@ def _warnings(opened: OpenItem) -> list[str]:
     told = [*opened.prepared.warnings, *(opened.role.warnings if opened.role else ())]
     for number, take in sorted(opened.kept.items()):
         told += [f"segment {number + 1}: {remark}" for remark in take.remarks]
-        told += [f"segment {number + 1} is kept though it is {fault}" for fault in take.faults]
+        told += [f"segment {number + 1} {words}" for words in told_of(take)]
+    told += level_steps([take for _, take in sorted(opened.kept.items())])
     return list(dict.fromkeys(told))

@@ -93,6 +93,12 @@ class Take:
     """What makes it worth another try: `silent`, `clipped`, `too_long`, `runaway` …, see checks.py."""
     remarks: tuple[str, ...] = ()
     """What the engine noticed besides, such as characters that it could not speak."""
+    level_db: float | None = None
+    """Level of its speech, pauses left out; None: not measured."""
+    heard: str | None = None
+    """What the recogniser of `--verify` heard; None: nobody listened."""
+    error_rate: float | None = None
+    """Wrong, lost and added words (syllables in Chinese) over those of the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from time import monotonic
 
 from cosyvoice.engine import Utterance
 from jobs.casting import Miscast, Role
-from jobs.checks import FATAL, badness, best
+from jobs.checks import FATAL, badness, best, only_suspected
 from jobs.fingerprint import digest, seed_for
 from jobs.journal import Journal
 from jobs.plan import Planner, spoken_digest
@@ -210,10 +210,14 @@ class Schedule:
             self._keep(opened, segment, good)
         elif len(takes) + len(errors) < self._attempts:
             self._ask(opened, segment, len(takes) + len(errors))
-        elif takes and (self._settings.bad_takes == "keep" and not FATAL & set(best(takes).faults)):
+        elif takes and self._may_keep(best(takes)):
             self._keep(opened, segment, best(takes))
         else:
             self._fail(opened, self._why_failed(opened, segment))
+
+    def _may_keep(self, take: Take) -> bool:
+        """Whether the best of bad takes goes into the file; the report flags it."""
+        return only_suspected(take) or (self._settings.bad_takes == "keep" and not FATAL & set(take.faults))
 
     def _why_failed(self, opened: OpenItem, segment: int) -> str:
         attempts = len(opened.takes.get(segment, [])) + len(opened.errors.get(segment, []))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cosyvoice.catalog import EngineFacts, load
 from cosyvoice.engine import DeviceFault, Engine, EngineError, Speech, Utterance
-from jobs.checks import ENGINE_FAULTS, faults
+from jobs.checks import ENGINE_FAULTS, FATAL, faults
 from jobs.memory_watch import resident_bytes
 from jobs.records import Take
 
@@ -133,7 +133,7 @@ class _Desk:
         if speech.error is not None:
             self._connection.send(("take", speech.utterance_id, None, speech.error, seconds))
             return
-        found = faults(speech.samples, speech.sample_rate_hz, job.utterance.text, job.utterance.speed)
+        found, level_db = _judged(speech, job.utterance)
         try:
             _write(job.path, speech)
         except OSError as error:
@@ -147,12 +147,24 @@ class _Desk:
             seed=job.utterance.seed,
             faults=(*found, *(flag for flag in speech.flags if flag in ENGINE_FAULTS)),
             remarks=tuple(flag for flag in speech.flags if flag not in ENGINE_FAULTS),
+            level_db=level_db,
         )
         self._connection.send(("take", speech.utterance_id, take, None, seconds))
         if now - self._memory_told >= BEAT_S:
             self._memory_told = now
             held = getattr(self._engine, "device_memory_bytes", None)  # engines on accelerators know it
             self._connection.send(("memory", resident_bytes(), held))
+
+
+def _judged(speech: Speech, utterance: Utterance) -> tuple[tuple[str, ...], float | None]:
+    """Faults and suspicions of a take, and the level of its speech."""
+    from jobs.take_checks import speech_level_db, suspicions
+
+    found = faults(speech.samples, speech.sample_rate_hz, utterance.text, utterance.speed)
+    if FATAL & set(found):
+        return found, None
+    suspected = suspicions(speech.samples, speech.sample_rate_hz, utterance.text, utterance.speed)
+    return (*found, *suspected), speech_level_db(speech.samples, speech.sample_rate_hz)
 
 
 def _write(path: str, speech: Speech) -> None:
