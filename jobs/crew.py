@@ -27,6 +27,7 @@ class Child:
         """Start a child that runs `target(spec, connection)`; `environment` is set for it alone."""
         self.name = name
         self.heard = time.monotonic()
+        self._ready = False
         self._connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=_enter, args=(target, spec, theirs), name=name, daemon=True)
         before = {key: os.environ.get(key) for key in environment or {}}
@@ -53,8 +54,16 @@ class Child:
             raise Gone(self._obituary()) from error
 
     def messages(self) -> list[tuple[Any, ...]]:
-        """All that has arrived, without waiting. Raises Gone once the child is dead and nothing is left to read."""
+        """All that has arrived since the last `listen`, without waiting.
+
+        Raises Gone once the child is dead and nothing is left to read.
+        """
         arrived: list[tuple[Any, ...]] = []
+        if not self._ready:
+            return (
+                arrived  # asking the system costs as much as an answer, and most children are silent most of the time
+            )
+        self._ready = False
         try:
             while self._connection.poll():
                 arrived.append(self._connection.recv())
@@ -82,9 +91,10 @@ class Child:
 
 def listen(children: Iterable[Child], timeout_s: float) -> None:
     """Wait until one of the children has something to say (or dies), at most `timeout_s`."""
-    connections = [child._connection for child in children]
-    if connections:
-        wait(connections, timeout_s)
+    by_connection = {child._connection: child for child in children}
+    if by_connection:
+        for connection in wait(list(by_connection), timeout_s):
+            by_connection[connection]._ready = True  # type: ignore[index]
     else:
         time.sleep(timeout_s)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
 from jobs.files import explain, make_folder
 from jobs.finisher import FinishJob, work
-from jobs.journal import Journal
+from jobs.journal import Journal, values_of
 from jobs.progress import ItemEnd, Progress
 from jobs.records import Measured
 from jobs.roster import Roster
@@ -222,7 +221,7 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
         ],
         "voice": opened.role.voice.name if opened.role else "",
         "mode": opened.role.mode if opened.role else "",
-        "measured": asdict(measured) if measured else None,
+        "measured": values_of(measured) if measured else None,
         "takes": [
             {
                 "segment": number,
