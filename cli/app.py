@@ -9,7 +9,22 @@ from typing import Annotated
 
 import typer
 
-from cli import assemble, book, check, devices, doctor, inspect, models, profiles, report, run, say, subtitles, voices
+from cli import (
+    assemble,
+    book,
+    check,
+    devices,
+    doctor,
+    inspect,
+    models,
+    profiles,
+    report,
+    run,
+    say,
+    subtitles,
+    template,
+    voices,
+)
 from cli.output import complain, count, drop_stdout, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
@@ -28,6 +43,7 @@ app.command(name="check")(check.check)
 app.command(name="book")(book.book)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
+app.command(name="template")(template.template)
 app.command(name="assemble")(assemble.assemble)
 app.command(name="subtitles")(subtitles.subtitles)
 app.add_typer(voices.app, name="voices")
