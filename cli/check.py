@@ -68,7 +68,9 @@ def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None,
     with open_source(manifest, encoding=settings.encoding) as source:
         heard: list[dict[str, str]] = []
         show = (lambda item_id, segments: heard.extend(_spoken_rows(item_id, segments))) if as_json else _show_spoken
-        view = survey(settings, folder, reader(source, tally), source.path, spoken=show if spoken else None)
+        view = survey(
+            settings, folder, reader(source, tally, settings.only), source.path, spoken=show if spoken else None
+        )
         tell_notes(source, tally)
     for warning in view.warnings:
         complain(f"warning: {warning}")

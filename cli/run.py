@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,7 +100,7 @@ def run(
     folder = nameable(settings.out or default_folder(manifest))
     tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
-        order = Order(source.path, folder, settings, reader(source, tally), command_line())
+        order = Order(source.path, folder, settings, reader(source, tally, settings.only), command_line())
         finding = run_order(order, display(quiet, verbose), stop.check)
         if not quiet:
             tell_notes(source, tally)
@@ -113,11 +114,19 @@ def run(
     raise typer.Exit(finding.exit_code)
 
 
-def reader(source: Source, tally: Tally) -> Callable[[RowRules], Iterator[Item | Problem]]:
-    """The manifest as the run reads it; `tally` counts what was read."""
+def reader(source: Source, tally: Tally, only: str | None = None) -> Callable[[RowRules], Iterator[Item | Problem]]:
+    """The manifest as the run reads it; `tally` counts what was read. Tells of an `only` that no id matches."""
     from jobs.manifest import read
 
-    return lambda rules: read(source, rules, tally)
+    def rows(rules: RowRules) -> Iterator[Item | Problem]:
+        matched = only is None
+        for row in read(source, rules, tally):
+            matched = matched or fnmatchcase(getattr(row, "id", ""), only or "")
+            yield row
+        if not matched:
+            complain(f"warning: --only {only!r} matches no id of {source.path}")
+
+    return rows
 
 
 def nameable(folder: Path) -> Path:

@@ -6,27 +6,36 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from time import monotonic, sleep
 
 from filelock import FileLock, Timeout
 
 from jobs.errors import Locked
 from jobs.files import STATE_FOLDER, explain, make_folder
 
+POLL_S = 0.2
+
 
 @contextmanager
-def hold(folder: Path, wait_s: float) -> Iterator[None]:
-    """Hold the run folder's lock. Raises Locked, naming the holder, when another run keeps it longer than `wait_s`."""
+def hold(folder: Path, wait_s: float, check_stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the run folder's lock. Raises Locked, naming the holder, when another run keeps it longer than `wait_s`.
+
+    `check_stop` is called while it waits, and raises where the wait is to end.
+    """
     state = folder / STATE_FOLDER
     make_folder(state)
     lock = FileLock(state / "lock")
+    deadline = monotonic() + wait_s
     try:
-        lock.acquire(timeout=wait_s, poll_interval=0.2)
-    except Timeout:
-        raise Locked(f"{folder}: {_holder(state)}; wait for it, or use --wait SECONDS") from None
+        while not _taken(lock):
+            check_stop()
+            if monotonic() >= deadline:
+                raise Locked(f"{folder}: {_holder(state)}; wait for it, or use --wait SECONDS")
+            sleep(POLL_S)
     except OSError as error:
         raise explain(error, state / "lock") from error
     try:
@@ -35,6 +44,14 @@ def hold(folder: Path, wait_s: float) -> Iterator[None]:
     finally:
         (state / "holder.json").unlink(missing_ok=True)
         lock.release()
+
+
+def _taken(lock: FileLock) -> bool:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
 
 
 def _sign(state: Path) -> None:

@@ -11,7 +11,7 @@ from shutil import rmtree
 from time import monotonic
 
 from jobs import devices
-from jobs.errors import EnvironmentFault, InvalidInput, Problem
+from jobs.errors import EnvironmentFault, InvalidInput, Problem, UserError
 from jobs.files import STATE_FOLDER, explain, make_folder
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
@@ -35,7 +35,7 @@ MAX_PROBLEMS_KEPT = 1000
 VOICE_WARNINGS_SHOWN = 50
 
 
-class Interrupted(Exception):
+class Interrupted(UserError):
     """The run was told to stop; the exit code is 128 plus the signal's number."""
 
     def __init__(self, signal_number: int) -> None:
@@ -92,7 +92,7 @@ def _run(order: Order, progress: Progress, check_stop: Callable[[], None], meter
     fresh_folder = not order.folder.exists()
     try:
         with (
-            hold(order.folder, order.settings.wait_s),
+            hold(order.folder, order.settings.wait_s, check_stop),
             keeping_log(order.folder),
             _journal(order.folder) as journal,
         ):

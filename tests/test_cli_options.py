@@ -56,6 +56,12 @@ def test_a_run_decides_for_rows_that_do_not_say(cli: RunCli, manifest: Path) -> 
     assert items["a"]["seed"] == 7
 
 
+def test_a_pattern_that_matches_nothing_is_told(cli: RunCli, manifest: Path) -> None:
+    asked = ("check", manifest.name, "--engine", "tone", "--empty", "skip", "--only")
+    assert "--only 'menu-*' matches no id" in cli(*asked, "menu-*").err
+    assert "matches no id" not in cli(*asked, "a*").err
+
+
 @pytest.mark.parametrize(
     ("target", "told"),
     [
