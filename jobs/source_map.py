@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +14,9 @@ from jobs.text_fault import TextFault
 
 REACH = 48
 """How far ahead a difference is looked through: longer than an entity, an emoji sequence or a drawn line."""
-SURE = 4
-"""So many equal characters in a row end a difference."""
+SURE = (4, 2, 1)
+"""So many equal characters in a row end a difference; fewer where that many are nowhere near."""
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +59,52 @@ def _spans(mark: Mark) -> list[tuple[int, int]]:
 
 def _aligned(source: str, cleaned: str) -> list[int]:
     """For each character of `cleaned` the place of its like in `source`; cleaning never moves a character."""
-    old, new = _folded(source), _folded(cleaned)
+    old, origins = _unfolded(source)
+    new = "".join(_fold(char)[:1] for char in cleaned)
+    origins.append(len(source))
     places: list[int] = []
     at = 0
     while len(places) < len(new):
         here = len(places)
         if at < len(old) and old[at] == new[here]:
-            places.append(at)
+            places.append(origins[at])
             at += 1
             continue
         skipped, added = _next_match(old, new, at, here)
-        places += [min(at + number, at + skipped) for number in range(added)]
-        at += skipped
+        places += [origins[min(at + number, at + skipped, len(old))] for number in range(added)]
+        at = min(len(old), at + skipped)
     places.append(len(source))
     return places
 
 
 def _next_match(old: str, new: str, at: int, here: int) -> tuple[int, int]:
-    """(characters of old, of new) to pass so that both go on alike; the least of both together."""
-    for total in range(1, 2 * REACH):
-        for added in range(max(0, total - REACH), min(total, REACH) + 1):
-            skipped = total - added
-            end = new[here + added : here + added + SURE]
-            if end and old.startswith(end, at + skipped):
-                return skipped, added
+    """(characters of old, of new) to pass so that both go on alike; the surest, then the least of both together."""
+    for sure in SURE:
+        for total in range(1, 2 * REACH):
+            for added in range(max(0, total - REACH), min(total, REACH) + 1):
+                skipped = total - added
+                end = new[here + added : here + added + sure]
+                if end and old.startswith(end, at + skipped):
+                    return skipped, added
     return (1 if at < len(old) else 0), 1
 
 
-def _folded(text: str) -> str:
-    """Character for character: width, compatibility forms and white space do not count."""
-    return "".join(_fold(char) for char in text) if not text.isascii() else text.translate(_SPACES)
-
-
-_SPACES = str.maketrans("\t\r\n\v\f", "     ")
+def _unfolded(source: str) -> tuple[str, list[int]]:
+    """The source as cleaning begins to read it (entities, forms, white space), and where each character comes from."""
+    pieces: list[str] = []
+    origins: list[int] = []
+    position = 0
+    while position < len(source):
+        entity = _ENTITY.match(source, position) if source[position] == "&" else None
+        stop = entity.end() if entity else position + 1
+        folded = "".join(map(_fold, html.unescape(source[position:stop]))) if entity else _fold(source[position])
+        pieces.append(folded)
+        origins += [position] * len(folded)
+        position = stop
+    return "".join(pieces), origins
 
 
 def _fold(char: str) -> str:
     if char.isspace():
         return " "
-    if char.isascii():
-        return char
-    folded = unicodedata.normalize("NFKC", char)
-    return folded if len(folded) == 1 else char
+    return char if char.isascii() else unicodedata.normalize("NFKC", char)
