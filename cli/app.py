@@ -18,9 +18,11 @@ from cli import (
     inspect,
     models,
     profiles,
+    publish,
     report,
     run,
     say,
+    say_set,
     subtitles,
     template,
     voices,
@@ -43,6 +45,8 @@ app.command(name="check")(check.check)
 app.command(name="book")(book.book)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
+app.command(name="publish")(publish.publish)
+app.command(name="say-set")(say_set.say_set)
 app.command(name="template")(template.template)
 app.command(name="assemble")(assemble.assemble)
 app.command(name="subtitles")(subtitles.subtitles)
