@@ -7,6 +7,7 @@ else is in flight, so on one device the stages take turns and none starves.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from cosyvoice.flow import Flow, FlowRequest, change_speed
 from cosyvoice.guards import GAP_LEVEL, sample_flags, token_flags
 from cosyvoice.lm_request import NOT_FINITE, LmRequest, LmResult
 from cosyvoice.model_folder import ModelFiles, find_files
+from cosyvoice.placement import Placement, held_bytes, is_device_lost, is_out_of_memory, open_device
 from cosyvoice.precision import Precision, choose_precision
 from cosyvoice.read_config import read_config
 from cosyvoice.rescue import Rescue
@@ -109,11 +111,25 @@ class Pipeline:
         self._rescue = rescue
         self._casts: dict[str, _Cast] = {}
         self._refused: list[Speech] = []
+        self._again: deque[LmRequest] = deque()
+        self._one_by_one = False
         self._flow_frames = room.flow_frames
         self._self_test = ""
+        self.placement = ""
+        """What was checked of where it computes."""
         self.times = StageTimes()
         self.appetite = room.slots + room.slots // 2
         self._notes: list[str] = [] if precision.fallback is None else [precision.fallback]
+
+    @property
+    def device_memory_bytes(self) -> int | None:
+        """What the engine holds on an accelerator; None for the CPU."""
+        return held_bytes(self.device)
+
+    def weights(self) -> Iterator[Tensor]:
+        """Tensors that must lie on the device; the language model's text embedding stays on the host on purpose."""
+        for module in (self._flow.front, self._flow.estimator, self._vocoder.net):
+            yield from module.parameters()
 
     @property
     def sample_rate_hz(self) -> int:
@@ -123,7 +139,7 @@ class Pipeline:
     def description(self) -> dict[str, str]:
         told = {
             "model": f"CosyVoice {self._config.generation}",
-            "device": str(self.device),
+            "device": self.placement or str(self.device),
             "precision": f"{self._precision.name} (language model/flow/vocoder)",
             "torch": torch.__version__,
             "threads": str(torch.get_num_threads()),
@@ -135,24 +151,56 @@ class Pipeline:
 
     def speak(self, utterances: Iterable[Utterance | None]) -> Iterator[Speech]:
         """See `Engine.speak`."""
+        try:
+            yield from self._speak(iter(utterances))
+        except RuntimeError as error:
+            if is_device_lost(error):
+                raise DeviceFault(f"{self.device} is lost: {error}") from error
+            raise
+
+    def _speak(self, source: Iterator[Utterance | None]) -> Iterator[Speech]:
         ready: list[_Ready] = []
-        results = self._lm.generate(self._requests(iter(utterances)))
+        results = self._lm.generate(self._requests(source))
         while True:
             start = perf_counter()
             try:
                 result = next(results, _END)
-            except torch.OutOfMemoryError as error:
-                raise DeviceFault(f"out of memory in the language model: {error}") from error
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._make_do(error)
+                results = self._lm.generate(self._requests(source))
+                result = None
             self.times.lm_s += perf_counter() - start
-            yield from self._take_refused()
             if isinstance(result, LmResult):
                 ready += self._judge(result)
-                yield from self._take_refused()
+            yield from self._take_refused()
             if ready and (result is _END or self._lm.live == 0 or self._frames(ready) >= self._flow_frames):
                 yield from self._sound(ready)
+                yield from self._take_refused()
                 ready = []
             if result is _END:
                 return
+
+    def _make_do(self, error: RuntimeError) -> None:
+        """The language model is short of memory: hold fewer utterances from now on, and begin those in hand again."""
+        in_hand = list(self._casts.values())
+        if self._lm.shrink():
+            self._note(f"out of memory: the language model holds at most {self._lm.slots} utterances")
+        elif len(in_hand) == 1:
+            del self._casts[in_hand[0].utterance.id]
+            self._refuse(in_hand[0].utterance.id, f"out of memory for this utterance alone: {error}")
+            return
+        elif not self._one_by_one:
+            self._one_by_one = True
+            self._note("out of memory: the language model takes one utterance at a time")
+        else:
+            raise DeviceFault(f"out of memory in the language model: {error}") from error
+        self._again.extend(cast.request for cast in in_hand)
+
+    def _note(self, note: str) -> None:
+        self._notes.append(note)
+        log.warning("%s", note)
 
     def rehearse(self) -> None:
         """Speak a fixed sentence before the work: it warms the engine up and catches a model that makes no speech.
@@ -182,7 +230,16 @@ class Pipeline:
     # -- from utterance to speech ids ------------------------------------------------------------------------------
 
     def _requests(self, utterances: Iterator[Utterance | None]) -> Iterator[LmRequest | None]:
-        for utterance in utterances:
+        while True:
+            while self._again:
+                yield self._again.popleft()
+            if self._one_by_one and self._casts:
+                yield None
+                continue
+            try:
+                utterance = next(utterances)
+            except StopIteration:
+                return
             if utterance is None:
                 yield None
                 continue
@@ -304,9 +361,11 @@ def load(*, model_folder: str | None, device: str, precision: str, threads: int)
     if model_folder is None:
         raise EngineError("a CosyVoice engine needs a model folder: give --model FOLDER")
     files = find_files(Path(model_folder))
-    place = torch.device(device)
+    place = open_device(device)
+    placement = Placement(place)
     room = ROOM["cpu" if place.type == "cpu" else "accelerator"]
     engine = assemble(files, read_config(files), place, choose_precision(place, precision), room, threads)
+    engine.placement = placement.prove(engine.weights())
     engine.rehearse()
     return engine
 

@@ -57,6 +57,9 @@ class SpeechLm:
     ) -> None:
         self.config, self._precision, self._device = config, precision, device
         self.network = LmNetwork(config, state, precision=precision, device=device, name=name)
+        self._reset(slots, token_budget)
+
+    def _reset(self, slots: int, token_budget: int) -> None:
         self._slots = round_up(slots, MIN_ROWS)
         self._budget = token_budget
         self._live: list[_Live | None] = [None] * self._slots
@@ -65,8 +68,22 @@ class SpeechLm:
         self._cache = self.network.new_cache(0, 0)
         self._planned = 0
         """Columns to which the cache may grow."""
-        self._state = DecodeState(0, 0, config.sampling.window, device)
-        self._graphs = StepGraphs(self._decode, device)
+        self._state = DecodeState(0, 0, self.config.sampling.window, self._device)
+        self._graphs = StepGraphs(self._decode, self._device)
+
+    def shrink(self) -> bool:
+        """Drop everything in flight and hold half as much from now on, for a device that is short of memory.
+
+        False if it holds as little as it can already; then too, nothing is in flight any more.
+        """
+        smaller = self._slots > MIN_ROWS
+        self._reset(self._slots // 2 if smaller else self._slots, self._budget // 2 if smaller else self._budget)
+        return smaller
+
+    @property
+    def slots(self) -> int:
+        """How many utterances may be in flight."""
+        return self._slots
 
     @property
     def live(self) -> int:

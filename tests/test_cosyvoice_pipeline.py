@@ -14,6 +14,7 @@ import torch
 from benchmarks.make_checkpoint import make_checkpoint
 from cosyvoice.engine import EngineError, ModelMissing, Speech, Utterance, Voice
 from cosyvoice.guards import sample_flags, token_flags
+from cosyvoice.kv_cache import KvCache
 from cosyvoice.model_folder import Generation
 from cosyvoice.pipeline import Pipeline, load
 from cosyvoice.script import lm_request
@@ -104,21 +105,33 @@ def test_a_bad_reference_fails_its_utterance_only(engine: Pipeline) -> None:
     assert heard["0"].error is None
 
 
-def test_flow_batches_shrink_when_memory_is_short(engine: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_short_of_memory_makes_do_with_less(engine: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The allocator refuses large blocks (torch's own functions are made to, as on a small card): fewer utterances at
+    once in the language model, smaller flow batches, the same audio."""
     calm = spoken(engine, utterances())
-    limit, mel = engine._flow_frames, engine._flow.mel
+    limit, slots, mel, grow = engine._flow_frames, engine._lm.slots, engine._flow.mel, KvCache.resize
 
-    def with_little_memory(requests: list[object]) -> list[torch.Tensor]:
+    def small_flow(requests: list[object]) -> list[torch.Tensor]:
         if len(requests) > 1:
             raise torch.OutOfMemoryError("no room for a batch")
         return mel(requests)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine._flow, "mel", with_little_memory)
+    def small_cache(cache: KvCache, rows: int, capacity: int) -> None:
+        if rows > 8:
+            raise torch.OutOfMemoryError("no room for so many rows")
+        grow(cache, rows, capacity)
+
+    monkeypatch.setattr(engine._flow, "mel", small_flow)
+    monkeypatch.setattr(KvCache, "resize", small_cache)
+    engine._lm._reset(slots, 32_768)
     try:
         tight = spoken(engine, utterances())
-        assert engine._flow_frames < limit and "out of memory" in engine.description["notes"]
+        assert engine._flow_frames < limit and engine._lm.slots <= 8
+        assert "flow batches" in engine.description["notes"] and "language model holds" in engine.description["notes"]
     finally:
         engine._flow_frames = limit
+        engine._lm._reset(slots, 32_768)
+        engine._notes.clear()
     assert all(np.abs(tight[key].samples - calm[key].samples).max() < 1e-4 for key in calm)
 
 
