@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobs.clean import clean_escaped, restore
 from jobs.markup import Mark, parse
@@ -60,7 +60,7 @@ def _spans(mark: Mark) -> list[tuple[int, int]]:
 def _aligned(source: str, cleaned: str) -> list[int]:
     """For each character of `cleaned` the place of its like in `source`; cleaning never moves a character."""
     old, origins = _unfolded(source)
-    new = "".join(_fold(char)[:1] for char in cleaned)
+    new = "".join(_fold(char)[:1] or char for char in cleaned)
     origins.append(len(source))
     places: list[int] = []
     at = 0
@@ -98,13 +98,22 @@ def _unfolded(source: str) -> tuple[str, list[int]]:
         entity = _ENTITY.match(source, position) if source[position] == "&" else None
         stop = entity.end() if entity else position + 1
         folded = "".join(map(_fold, html.unescape(source[position:stop]))) if entity else _fold(source[position])
-        pieces.append(folded)
+        if folded == " " and (not pieces or pieces[-1] == " "):  # cleaning leaves one, and none at the start
+            folded = ""
+        pieces += [folded] if folded else []
         origins += [position] * len(folded)
         position = stop
     return "".join(pieces), origins
 
 
+@lru_cache(maxsize=4096)
 def _fold(char: str) -> str:
+    """What cleaning makes of one character alone; empty for an emoji or an invisible one."""
     if char.isspace():
         return " "
-    return char if char.isascii() else unicodedata.normalize("NFKC", char)
+    if char.isascii():
+        return char
+    try:
+        return restore(clean_escaped(char))
+    except TextFault:
+        return char
