@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 _REASONS = {
     "text": "text changed",
+    "lexicon": "lexicon changed",
+    "front end": "text front end changed",
     "voice": "voice changed",
     "instruction": "instruction changed",
     "mode": "mode changed",
@@ -20,8 +22,8 @@ _REASONS = {
     "finishing": "finishing changed",
     "out": "output name changed",
 }
-# `spoken` and `lexicon` belong to the text: they never stand alone as a reason a person would understand.
-_TEXT_PARTS = {"text", "spoken", "lexicon", "front end"}
+# Parts that lead to what is spoken: while that is the same, nothing needs to be made again.
+_TEXT_PARTS = {"text", "lexicon", "front end"}
 
 
 def digest(*values: object) -> str:
@@ -40,13 +42,12 @@ def changed(now: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
 
 def only_text(names: set[str]) -> bool:
     """True if nothing but the written text (or the way it is read) differs, so that the spoken text may be the same."""
-    return bool(names) and names <= _TEXT_PARTS - {"spoken"}
+    return bool(names) and names <= _TEXT_PARTS
 
 
 def reason(names: set[str]) -> str:
     """The differing parts in a person's words, the most telling first."""
-    told = {"text" if name in _TEXT_PARTS else name for name in names}
-    return ", ".join(words for name, words in _REASONS.items() if name in told)
+    return ", ".join(words for name, words in _REASONS.items() if name in names)
 
 
 def seed_for(seed: int, segment: int, attempt: int) -> int:

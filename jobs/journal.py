@@ -291,11 +291,13 @@ class Journal:
         """Ids of all items that have a file."""
         yield from (row[0] for row in self._do("SELECT id FROM items WHERE built_out IS NOT NULL"))
 
-    def pace(self) -> float | None:
-        """Seconds of work per second of audio over what stands in the run folder; None if nothing does."""
+    def pace(self, engine: str) -> float | None:
+        """Seconds of work per second of audio that this engine (its part of a fingerprint) needed here; None if it
+        made nothing that stands."""
         work, audio = self._do(
             "SELECT SUM(json_extract(result, '$.seconds')), SUM(json_extract(result, '$.measured.duration_s')) "
-            "FROM items WHERE built_out IS NOT NULL"
+            "FROM items WHERE built_out IS NOT NULL AND json_extract(built_parts, '$.engine') = ?",
+            (engine,),
         ).fetchone()
         return float(work) / float(audio) if work and audio else None
 

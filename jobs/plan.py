@@ -79,7 +79,7 @@ class Planner:
         self._profiles = profiles
         self._front_end = front_end
         self._folder = folder
-        self._engine_part = digest(engine.name, revision, settings.precision)
+        self.engine_part = digest(engine.name, revision, settings.precision)
         self._finishing_part = digest(finish_version)
         self._selected = 0
         self._references: dict[tuple[str, str | None], str] = {}
@@ -179,7 +179,7 @@ class Planner:
             "mode": role.mode,
             "speed": digest(item.speed),
             "seed": digest(item.seed),
-            "engine": self._engine_part,
+            "engine": self.engine_part,
             "profile": self._profiles[item.profile].digest,
             "pauses": digest(item.pause_ms),
             "tags": digest(item.title, item.chapter),

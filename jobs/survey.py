@@ -121,7 +121,7 @@ def _segments(gear: Gear, item: Item) -> list[tuple[str, str, str]]:
 
 def _estimate(view: View, gear: Gear, settings: Settings, journal: Journal) -> None:
     """Wall time from what this run folder has seen: seconds of work per second of audio, shared by the workers."""
-    pace = journal.pace()
+    pace = journal.pace(gear.planner.engine_part)
     if pace is not None:
         workers = len(plan_seats(settings, gear.engine).seats)
         view.wall_s = round(view.audio_s * pace / workers, 1)

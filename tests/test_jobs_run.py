@@ -217,7 +217,7 @@ def test_a_lexicon_rule_rebuilds_only_the_rows_it_touches(cli: RunCli, tmp_path:
     lexicon.write_text("sales\tsayles\nnever\tnot ever\n", encoding="utf-8")
     assert make(cli, tmp_path, "--lexicon", "lexicon.tsv").code == 0
     states = {item_id: (item["state"], item["reason"]) for item_id, item in report_items(tmp_path / "m-out").items()}
-    assert states["menu"] == ("done", "text changed")
+    assert states["menu"] == ("done", "lexicon changed")
     assert states["hello"][0] == states["bye"][0] == "unchanged"
 
 
