@@ -92,6 +92,14 @@ _OPTIONS: Mapping[str, _Option] = {
     "voices_folder": _Option("Another folder of voices.", "Sound", default="own voices only", metavar="FOLDER"),
     "takes": _Option("Attempts at a segment, each with its own seed, before its item fails.", "Failures"),
     "bad_takes": _Option("What to do with a take that is still bad: `fail` the item or `keep` it flagged.", "Failures"),
+    "verify": _Option("Listen to every take: `none`, or `asr` (speech recognition, needs --verify-model).", "Quality"),
+    "verify_model": _Option(
+        "Whisper model for --verify asr: a CTranslate2 folder.", "Quality", default="none", metavar="FOLDER"
+    ),
+    "verify_threshold": _Option("Share of wrong words above which a take was not understood.", "Quality"),
+    "verify_policy": _Option(
+        "A segment of which no take is understood: `flag` keeps the best one, `fail` fails its item.", "Quality"
+    ),
     "max_failures": _Option("Stop after so many failed items.", "Failures", default="never"),
     "keep_going": _Option("Make the good rows of a manifest that has bad ones.", "Failures"),
     "strict": _Option("End with exit code 4 where something lesser would be used instead.", "Failures"),
@@ -105,6 +113,8 @@ _OPTIONS: Mapping[str, _Option] = {
 _HINTS = typing.get_type_hints(Settings)
 _CHOICES = {
     "bad_takes": ("fail", "keep"),
+    "verify": ("none", "asr"),
+    "verify_policy": ("flag", "fail"),
     "empty": ("error", "skip", "silence"),
     "date_order": ("mdy", "dmy"),
     "precision": ("auto", "fp32", "bf16", "fp16", "int8"),
@@ -116,6 +126,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "recycle_memory": (0.1, 4096),
     "threads": (1, 1024),
     "takes": (1, 100),
+    "verify_threshold": (0, 1),
     "seed": (0, 2**63 - 1),
     "max_failures": (1, 1_000_000_000),
     "limit": (1, 1_000_000_000),

@@ -34,6 +34,7 @@ _WEIGHT = {
     "cut_end": 3,
     "misheard": 3,
     "leak_heard": 3,
+    "not_understood": 6,
 }
 
 SUSPICIONS = {

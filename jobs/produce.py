@@ -18,8 +18,10 @@ from jobs.finisher import FinishJob, work
 from jobs.journal import Journal, values_of
 from jobs.progress import ItemEnd, Progress
 from jobs.records import Measured
-from jobs.roster import Roster
+from jobs.roster import Answer, Roster
 from jobs.schedule import OpenItem, Schedule
+from jobs.speech_rate import units
+from jobs.verify import Ear
 
 if TYPE_CHECKING:
     from presets.catalog import Profile
@@ -53,8 +55,9 @@ class Production:
         progress: Progress,
         max_failures: int | None,
         check_stop: Callable[[], None],
+        ear: Ear | None = None,
     ) -> None:
-        """`check_stop` raises when the run was told to stop."""
+        """`check_stop` raises when the run was told to stop; `ear` hears every take."""
         self._folder = folder
         self._temporary = temporary
         self._schedule = schedule
@@ -70,6 +73,8 @@ class Production:
         self._failures = 0
         self._serial = 0
         self._check_stop = check_stop
+        self._ear = ear
+        self._unheard: dict[str, Answer] = {}
 
     def run(self) -> None:
         """Work until nothing is left.
@@ -80,21 +85,43 @@ class Production:
         try:
             while True:
                 self._check_stop()
-                self._roster.feed()
+                if self._ear is None or not self._ear.full:
+                    self._roster.feed()
                 self._collect_ended()
                 self._feed_finishers()
                 if self._schedule.nothing_left and not self._to_finish and not any(self._in_hand):
                     return
-                if not self._to_finish and not any(self._in_hand):
+                if not self._to_finish and not any(self._in_hand) and not self._unheard:
                     self._roster.require_someone()
-                listen([*self._roster.children, *self._finishers], TICK_S)
+                ears = [self._ear.child] if self._ear else []
+                listen([*self._roster.children, *self._finishers, *ears], TICK_S)
                 for answer in self._roster.answers():
-                    self._schedule.took(answer.key, answer.take, answer.error, answer.seconds, answer.device)
+                    self._take(answer)
+                self._hear_takes()
                 self._hear_finishers()
         finally:
             self._roster.end()
+            if self._ear is not None:
+                self._ear.end()
             for child in self._finishers:
                 child.kill()
+
+    def _take(self, answer: Answer) -> None:
+        """A worker's answer goes to the schedule, by way of the listener where there is one."""
+        job = self._schedule.to_hear(answer.key, answer.take) if self._ear and answer.take else None
+        if self._ear is not None and job is not None:
+            self._unheard[answer.key] = answer
+            self._ear.listen(job)
+        else:
+            self._schedule.took(answer.key, answer.take, answer.error, answer.seconds, answer.device)
+
+    def _hear_takes(self) -> None:
+        for key, heard in self._ear.answers() if self._ear else ():
+            answer = self._unheard.pop(key)
+            assert self._ear is not None
+            assert answer.take is not None
+            take = self._ear.judged(answer.take, heard)
+            self._schedule.took(key, take, None, answer.seconds, answer.device)
 
     def _collect_ended(self) -> None:
         while self._schedule.ended:
@@ -230,10 +257,15 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
                 "faults": list(take.faults),
                 "seconds": round(take.samples / take.sample_rate_hz, 3),
                 "kept": opened.kept.get(number) is take,
+                "level_db": take.level_db,
+                "heard": take.heard,
+                "error_rate": take.error_rate,
             }
             for number, takes in sorted(opened.takes.items())
             for take in takes
         ],
+        "heard": _heard(opened),
+        "error_rate": _error_rate(opened),
         "errors": [[number, text] for number, texts in sorted(opened.errors.items()) for text in texts],
         "retries": opened.retries,
         "resumed_takes": opened.resumed,
@@ -242,6 +274,25 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
         "warnings": _warnings(opened),
         "lexicon_hits": list(opened.prepared.lexicon_hits),
     }
+
+
+def _heard(opened: OpenItem) -> str | None:
+    """What was heard of the takes that are kept (of a failed item: of the latest ones); None: nobody listened."""
+    takes = [opened.kept.get(number) or takes[-1] for number, takes in sorted(opened.takes.items())]
+    if all(take.heard is None for take in takes):
+        return None
+    return " ".join(take.heard or "" for take in takes).strip()
+
+
+def _error_rate(opened: OpenItem) -> float | None:
+    """The error rate over all kept takes, each by the length of its text."""
+    heard = [
+        (take.error_rate, len(units(opened.prepared.segments[number].spoken)))
+        for number, take in opened.kept.items()
+        if take.error_rate is not None
+    ]
+    length = sum(many for _, many in heard)
+    return round(sum(rate * many for rate, many in heard) / length, 4) if length else None
 
 
 def _warnings(opened: OpenItem) -> list[str]:

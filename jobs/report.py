@@ -124,7 +124,7 @@ _ITEM_COLUMNS = (
     *("speed", "seed", "profile", "segments", "retries", "device", "seconds"),
 )
 _MEASURED_COLUMNS = tuple(name for name in names_of(Measured) if name not in ("waveform", "segment_starts_s", "notes"))
-_TEXT_COLUMNS = ("faults", "warnings", "notes", "written", "spoken")
+_TEXT_COLUMNS = ("faults", "warnings", "notes", "written", "spoken", "heard", "error_rate")
 CSV_COLUMNS = (*_ITEM_COLUMNS, *_MEASURED_COLUMNS, *_TEXT_COLUMNS)
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
@@ -147,6 +147,8 @@ def _csv_values(row: ItemRow, extra_names: Sequence[str]) -> Iterator[Any]:
     yield "; ".join(measured.notes) if measured else None
     yield row.written
     yield row.spoken
+    yield row.heard
+    yield row.error_rate
     yield from (row.extra.get(name) for name in extra_names)
 
 

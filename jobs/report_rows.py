@@ -25,6 +25,9 @@ class TakeRow:
     faults: tuple[str, ...] = ()
     kept: bool = True
     """This take is in the finished file."""
+    heard: str | None = None
+    """What the recogniser of `--verify` heard; None: nobody listened."""
+    error_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,10 @@ class ItemRow:
     warnings: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict)
     """Columns of the manifest that are not fields of ours."""
+    heard: str | None = None
+    """What the recogniser heard in its kept takes, joined; None: nobody listened."""
+    error_rate: float | None = None
+    """Wrong, lost and added words (syllables in Chinese) over those of the spoken text."""
 
 
 @dataclass(frozen=True, slots=True)

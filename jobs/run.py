@@ -20,6 +20,7 @@ from jobs.metrics import Meter, metering
 from jobs.plan import Planned
 from jobs.produce import Production, TooManyFailures
 from jobs.progress import Progress, Totals
+from jobs.recogniser import require as require_recogniser
 from jobs.records import Item
 from jobs.roster import Roster
 from jobs.row_check import RowRules
@@ -28,6 +29,7 @@ from jobs.schedule import Schedule
 from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
 from jobs.summary import Circumstances, facts_of, figures_of, log_devices, rows_of
+from jobs.verify import Ear
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
 MAX_PROBLEMS_KEPT = 1000
@@ -87,6 +89,8 @@ def run(order: Order, progress: Progress, check_stop: Callable[[], None]) -> Fin
 def _run(order: Order, progress: Progress, check_stop: Callable[[], None], meter: Meter) -> Finding:
     gear = gather(order.settings, order.folder)
     require_fit(order.settings, gear.engine)
+    if order.settings.verify == "asr":
+        require_recogniser(order.settings.verify_model)
     if order.settings.strict and gear.warnings:
         raise EnvironmentFault("--strict: " + "; ".join(gear.warnings))
     fresh_folder = not order.folder.exists()
@@ -266,7 +270,16 @@ def _produce(
         progress=progress,
         max_failures=order.settings.max_failures,
         check_stop=check_stop,
+        ear=_ear(order.settings),
     ).run()
+
+
+def _ear(settings: Settings) -> Ear | None:
+    """The listener of `--verify asr`."""
+    if settings.verify == "none":
+        return None
+    model = require_recogniser(settings.verify_model)
+    return Ear(model, settings.threads, settings.verify_threshold, settings.verify_policy)
 
 
 def _pending(journal: Journal, number: int) -> Iterator[tuple[Item, str]]:

@@ -21,6 +21,7 @@ from jobs.plan import Planner, spoken_digest
 from jobs.records import Item, Prepared, Take
 from jobs.settings import Settings
 from jobs.text import TextFault
+from jobs.verify import ListenJob
 from jobs.worker import SpeakJob
 
 log = logging.getLogger(__name__)
@@ -137,6 +138,17 @@ class Schedule:
             opened.errors.setdefault(segment, []).append(error or "no audio and no reason came back")
         self._judge(opened, segment)
 
+    def to_hear(self, key: str, take: Take) -> ListenJob | None:
+        """What the listener needs to know of a take; None for one that nobody need hear."""
+        found = self._jobs.get(key)
+        if found is None or FATAL & set(take.faults):
+            return None
+        opened, segment = found
+        assert opened.role is not None
+        piece, role = opened.prepared.segments[segment], opened.role
+        others = tuple(text for text in (role.voice.text, role.instruction) if text)
+        return ListenJob(key, take.path, take.sample_rate_hz, piece.spoken, piece.language, others)
+
     def requeue(self, jobs: list[SpeakJob]) -> None:
         """Jobs of a worker that died come first; one that saw too many deaths fails by itself."""
         for job in reversed(jobs):
@@ -195,6 +207,8 @@ class Schedule:
         for segment, utterance, take in self._journal.takes(opened.item.id):
             if segment >= len(opened.prepared.segments) or utterance != self._utterance_digest(opened, segment):
                 continue
+            if self._settings.verify != "none" and take.heard is None and not FATAL & set(take.faults):
+                continue  # it was made while nobody listened
             path = Path(take.path)
             if path.is_file() and path.stat().st_size == take.samples * 4:
                 opened.takes.setdefault(segment, []).append(take)

@@ -53,6 +53,13 @@ class Settings:
     takes: int = 3
     """Attempts at a segment before it counts as failed."""
     bad_takes: BadTakes = "fail"
+    verify: Literal["none", "asr"] = "none"
+    """Whether every take is transcribed and compared with its text."""
+    verify_model: Path | None = None
+    """Folder of a whisper model for CTranslate2."""
+    verify_threshold: float = 0.25
+    """Wrong words (syllables in Chinese) over those of the text, above which a take was not understood."""
+    verify_policy: Literal["flag", "fail"] = "flag"
     max_failures: int | None = None
     """Stop after so many failed items; None: never."""
     keep_going: bool = False

@@ -213,7 +213,15 @@ def _row(entry: Entry) -> ItemRow:
         profile=item.profile,
         measured=_measured(measured) if measured and standing else None,
         takes=tuple(
-            TakeRow(take["segment"], take["attempt"], take["seed"], tuple(take["faults"]), take["kept"])
+            TakeRow(
+                take["segment"],
+                take["attempt"],
+                take["seed"],
+                tuple(take["faults"]),
+                take["kept"],
+                take.get("heard"),
+                take.get("error_rate"),
+            )
             for take in result.get("takes", ())
         ),
         retries=result.get("retries", 0),
@@ -221,6 +229,8 @@ def _row(entry: Entry) -> ItemRow:
         seconds=result.get("seconds", 0.0),
         warnings=tuple(result.get("warnings", ())) + (tuple(measured["notes"]) if measured and standing else ()),
         extra=item.extra,
+        heard=result.get("heard"),
+        error_rate=result.get("error_rate"),
     )
 
 

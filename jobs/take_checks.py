@@ -199,10 +199,10 @@ def said_twice(samples: Floats, rate_hz: int) -> bool:
     voiced = sounding[ends] - sounding[starts]
     later = sounding[np.minimum(stops + lags, count)] - sounding[np.minimum(starts + lags, count)]
     score = np.where(fits & (voiced >= 0.6 * widths), total / np.maximum(1.0, (voiced + later) / 2), 0.0)
-    start, column = np.unravel_index(int(score.argmax()), score.shape)
-    if score[start, column] < REPEAT_LIKENESS:
+    start, best = divmod(int(score.argmax()), len(lags))
+    if score[start, best] < REPEAT_LIKENESS:
         return False
-    part = slice(int(start), int(start + widths[column]))
+    part = slice(start, start + int(widths[best]))
     pairs = np.outer(active[part], active[part]).sum() or 1.0
     return bool(like[part, part].sum() / pairs < REPEAT_SAMENESS)
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cosyvoice.catalog import TONE, EngineFacts
+from cosyvoice.catalog import KOKORO, TONE, EngineFacts
 from cosyvoice.engine import DeviceFault, Engine, Speech, Utterance
+from cosyvoice.kokoro import load as load_kokoro
 from cosyvoice.tone import load as load_tone
 
 
@@ -32,6 +33,7 @@ DIES_ONCE = _facts("dies_once")
 HANGS_ONCE = _facts("hangs_once")
 SLOW = _facts("slow")
 UNLOADABLE = _facts("unloadable")
+BABBLING_KOKORO = replace(KOKORO, factory="engines_for_tests:load_babbling_kokoro", seeded=True)
 
 
 class _Around:
@@ -119,6 +121,25 @@ class _HangsOnce(_Around):
 class _Slow(_Around):
     def before(self, utterance: Utterance) -> None:
         time.sleep(float(os.environ.get("TEST_SECONDS", "0.05")))
+
+
+class _BabblingKokoro(_Around):
+    """Says other words: at the first take of a text with "swap" in it, at every take of one with "wrong"."""
+
+    def __init__(self, inner: Engine) -> None:
+        super().__init__(inner)
+        self.description = dict(inner.description)
+
+    def speak(self, utterances: Iterable[Utterance | None]) -> Iterator[Speech]:
+        for utterance in utterances:
+            if utterance is not None:
+                other = "wrong" in utterance.text or ("swap" in utterance.text and _first(utterance))
+                said = "Seven green bottles were standing by the garden wall." if other else utterance.text
+                yield next(iter(self._inner.speak(iter([replace(utterance, text=said)]))))
+
+
+def load_babbling_kokoro(**options: object) -> Engine:
+    return _BabblingKokoro(load_kokoro(**options))  # type: ignore[arg-type]
 
 
 def load_first_take_silent(**options: object) -> Engine:
