@@ -123,7 +123,8 @@ def _chinese(kind: Kind, freeswitch: bool) -> Iterator[Piece]:
     elif kind == "times":
         yield from _chinese_times(freeswitch)
     elif freeswitch:
-        yield from (Piece(f"currency/{n}", said) for n, said in (("dollar", "元"), ("cent", "分"), ("negative", "负")))
+        words = {"dollar": "元", "cent": "分", "yuan": "元", "jiao": "角", "fen": "分", "li": "厘", "negative": "负"}
+        yield from (Piece(f"currency/{name}", said) for name, said in words.items())
     else:
         yield from (Piece("dollars", "元"), Piece("letters/dollar", "元"), Piece("cents", "分"), Piece("cent", "分"))
 

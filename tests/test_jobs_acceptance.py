@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from conftest import RunCli, report_items, write_jsonl
 from finishing_signals import part, speech
 
 from jobs.acceptance import Refused, violations, wav_header
@@ -119,3 +120,20 @@ def test_the_rate_folder_stands_before_the_file_once() -> None:
     assert name_from_out("en/ivr/welcome", ".wav", rule_of(profile)).path == "en/ivr/16000/welcome.wav"
     assert name_from_out("en/ivr/16000/welcome", ".wav", rule_of(profile)).path == "en/ivr/16000/welcome.wav"
     assert name_from_out("welcome", ".wav", rule_of(profile)).path == "16000/welcome.wav"
+
+
+def test_a_run_names_the_broken_rule_and_makes_the_other_items(tmp_path: Path, cli: RunCli) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/short.toml").write_text('extends = "yeastar"\n[accept]\nmax_s = 2\n')
+    write_jsonl(
+        tmp_path / "m.jsonl", [{"id": "a", "text": "Hi."}, {"id": "b", "text": "A long welcome to you all. " * 6}]
+    )
+    ended = cli("run", "m.jsonl", "-o", "out", "--engine", "tone", "-p", "short", "--profiles-folder", "own")
+    assert ended.code == 3, ended.err
+    items = report_items(tmp_path / "out")
+    assert items["a"]["state"] == "done" and items["b"]["state"] == "failed"
+    assert (
+        "not what short takes" in items["b"]["reason"]
+        and "at most 2 s are taken: split the text" in items["b"]["reason"]
+    )
+    assert "Traceback" not in items["b"]["reason"]
