@@ -12,10 +12,11 @@ from jobs.clean import clean_escaped, restore
 from jobs.markup import Mark, parse
 from jobs.text_fault import TextFault
 
-REACH = 48
-"""How far ahead a difference is looked through: longer than an entity, an emoji sequence or a drawn line."""
-SURE = (4, 2, 1)
-"""So many equal characters in a row end a difference; fewer where that many are nowhere near."""
+ADDED_COST = 4
+REACH = 64
+"""How far ahead a difference is looked through: longer than an emoji sequence or most drawn lines."""
+SURE = ((6, 2), (16, 3), (REACH, 4))
+"""A difference of up to so many characters ends with so many equal ones; with one, where that is nowhere found."""
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 
@@ -78,11 +79,12 @@ def _aligned(source: str, cleaned: str) -> list[int]:
 
 
 def _next_match(old: str, new: str, at: int, here: int) -> tuple[int, int]:
-    """(characters of old, of new) to pass so that both go on alike; the surest, then the least of both together."""
-    for sure in SURE:
-        for total in range(1, 2 * REACH):
-            for added in range(max(0, total - REACH), min(total, REACH) + 1):
-                skipped = total - added
+    """(characters of old, of new) to pass so that both go on alike. Cleaning takes away more than it adds."""
+    for short in (False, True):
+        for cost in range(1, REACH):
+            sure = 1 if short else next(sure for limit, sure in SURE if cost <= limit)
+            for added in range(cost // ADDED_COST + 1):
+                skipped = cost - ADDED_COST * added
                 end = new[here + added : here + added + sure]
                 if end and old.startswith(end, at + skipped):
                     return skipped, added
