@@ -32,7 +32,6 @@ WORK_FOLDER = ".assembling"
 M4B_SUFFIX = ".m4b"
 KEPT_GAIN_DB = 0.5
 """A changed item moves the book's level a little: the gain stays, and with it the chapters that did not change."""
-PEAK_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,42 +237,23 @@ class _Assembly:
         self._keep(part, name, recipe, facts, [(placed, 0)])
 
     def _make_m4b(self, name: str, gains: Gains) -> None:
-        from jobs import m4b
+        from jobs.assembly_m4b import bind
+        from jobs.m4b import Mark
 
         starts = [sum(p.samples for p in self.placed[:number]) for number in range(len(self.placed))]
         total = starts[-1] + self.placed[-1].samples
-        marks = [m4b.Mark(start, _mark_title(p.chapter)) for start, p in zip(starts, self.placed, strict=True)]
+        marks = [Mark(start, _mark_title(p.chapter)) for start, p in zip(starts, self.placed, strict=True)]
         self.tell(f"making {name} ({total / self.profile.sample_rate_hz:.0f} s, {len(marks)} chapters)")
         part = self.work / "book.m4b"
-        facts = self._encode_m4b(part, total, marks, gains)
-        m4b.check_marks(part, marks, self.profile.sample_rate_hz)
+        tags = self._tags(self.order.book.title, 1, 1) | {"description": self.order.book.description}
+        facts = bind(self.placed, marks, gains, self.profile, tags, self.order.book.cover, part)
+        peak = facts["true_peak_dbtp"]
+        if peak is not None and peak > self.profile.ceiling_dbtp:
+            self.outcome.warnings.append(
+                f"{name}: the encoder lifts peaks to {peak:.1f} dBTP, {self.profile.ceiling_dbtp:g} was asked for"
+            )
         recipe = self._inputs()
         self._keep(part, name, recipe, facts, list(zip(self.placed, starts, strict=True)))
-
-    def _encode_m4b(self, part: Path, total: int, marks: list[Any], gains: Gains) -> dict[str, Any]:
-        """Write and measure until no peak is above the ceiling."""
-        from jobs import m4b
-        from jobs.assembly_signal import book_signal
-        from jobs.level import PEAK_MARGIN_DB
-        from jobs.limiter import Limiter
-        from jobs.room_tone import with_room_tone
-
-        profile, book = self.profile, self.order.book
-        tags = self._tags(book.title, 1, 1) | {"description": book.description}
-        limit_dbtp = profile.ceiling_dbtp - PEAK_MARGIN_DB["m4a"]
-        for _ in range(PEAK_ROUNDS):
-            limiter = Limiter(profile.sample_rate_hz, limit_dbtp)
-            signal = with_room_tone(
-                book_signal(self.placed, profile.sample_rate_hz, gains), profile.sample_rate_hz, profile.room_tone_db
-            )
-            m4b.write(limiter.limited(signal), total, marks, profile, tags, book.cover, part)
-            facts = _measure_m4b(part, total, profile)
-            peak = facts["true_peak_dbtp"]
-            if peak is None or peak <= profile.ceiling_dbtp:
-                return {**facts, "limited_db": limiter.deepest_db}
-            limit_dbtp -= peak - profile.ceiling_dbtp + 0.1
-        self.outcome.warnings.append(f"the encoder lifts peaks to {peak:.1f} dBTP, {profile.ceiling_dbtp:g} was asked")
-        return {**facts, "limited_db": limiter.deepest_db}
 
     def _keep(self, part: Path, name: str, recipe: str, facts: dict[str, Any], holds: list[tuple[Placed, int]]) -> None:
         """The file gets its name, then the record says so."""
@@ -311,23 +291,4 @@ def _chapter_record(placed: Placed, start: int, rate_hz: int) -> dict[str, Any]:
             {"id": piece.item.id, "digest": piece.item.digest, "offset_s": (start + offset) / rate_hz}
             for piece, offset in zip(placed.pieces, offsets, strict=True)
         ],
-    }
-
-
-def _measure_m4b(path: Path, samples: int, profile: Profile) -> dict[str, Any]:
-    """The finished book, decoded again. Raises RuntimeError if its length is not what was put in."""
-    from jobs.ffmpeg import decode
-    from jobs.loudness import Meter
-
-    meter = Meter(profile.sample_rate_hz, profile.channels)
-    for block in decode(path, profile.sample_rate_hz, profile.channels):
-        meter.feed(block)
-    meter.finish()
-    if abs(meter.samples - samples) > profile.sample_rate_hz // 10:
-        raise RuntimeError(f"{path.name}: {samples} samples were written, {meter.samples} read back")
-    return {
-        "loudness_lufs": meter.integrated_lufs(),
-        "rms_db": meter.rms_db(),
-        "true_peak_dbtp": meter.true_peak_dbtp(),
-        "noise_floor_db": meter.noise_floor_db(),
     }

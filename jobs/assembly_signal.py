@@ -15,6 +15,7 @@ from jobs.loudness import Meter
 
 if TYPE_CHECKING:
     from jobs.assembly_plan import Piece, Placed
+    from jobs.finished_items import Finished
     from presets.catalog import Profile
 
 FADE_S = 0.005
@@ -65,7 +66,7 @@ def _cut(piece: Piece, rate_hz: int) -> Iterator[Block]:
     ramp = (0.5 - 0.5 * np.cos(np.pi * (np.arange(fade) + 0.5) / max(1, fade))).astype(np.float32)
     window = np.concatenate([ramp, ramp[::-1]])
     done, to_skip = 0, piece.skipped
-    for block in resampled(read_back(item.path, item.profile), item.rate_hz, rate_hz):
+    for block in resampled(_decoded(item), item.rate_hz, rate_hz):
         if to_skip >= len(block):
             to_skip -= len(block)
             continue
@@ -79,6 +80,15 @@ def _cut(piece: Piece, rate_hz: int) -> Iterator[Block]:
     if piece.samples - done > (2 if lossless else LOSSY_SLACK_S * rate_hz):
         raise EnvironmentFault(f"{item.path}: shorter than the run made it; run the manifest again")
     yield from zeros(piece.samples - done)
+
+
+def _decoded(item: Finished) -> Iterator[Block]:
+    try:
+        yield from read_back(item.path, item.profile)
+    except RuntimeError as error:
+        raise EnvironmentFault(
+            f"{item.path}: cannot be decoded ({error}); remove it and run the manifest again"
+        ) from error
 
 
 def _faded(part: Block, done: int, samples: int, window: Block) -> Block:

@@ -173,6 +173,9 @@ def test_a_file_that_is_shorter_than_the_journal_says_is_no_silence(tmp_path: Pa
     placed = place(chapters_of([item])[0], PROFILES["acx"])
     with pytest.raises(UserError, match="shorter than the run made it"):
         list(chapter_signal(placed, 44100, Gains(0.0, {})))
+    item.path.write_bytes(bytes(item.path.stat().st_size))
+    with pytest.raises(UserError, match="cannot be decoded"):
+        list(chapter_signal(placed, 44100, Gains(0.0, {})))
 
 
 def test_a_chapter_in_two_places_is_a_mistake(tmp_path: Path) -> None:
