@@ -13,6 +13,7 @@ from cli import (
     assemble,
     book,
     check,
+    deliver,
     devices,
     doctor,
     inspect,
@@ -45,6 +46,7 @@ app.command(name="check")(check.check)
 app.command(name="book")(book.book)
 app.command(name="report")(report.report)
 app.command(name="inspect")(inspect.inspect)
+app.command(name="deliver")(deliver.deliver)
 app.command(name="publish")(publish.publish)
 app.command(name="say-set")(say_set.say_set)
 app.command(name="template")(template.template)

@@ -56,7 +56,7 @@ def publish(folder: Path, dest: Path) -> Published:
     if dest == run or run in dest.parents or dest in run.parents:
         raise UserError(f"{dest}: lies in or around the run folder; choose a place of its own")
     with hold(folder, 0):
-        outputs = _outputs(folder)
+        outputs = [item["out"] for item in finished_items(folder)]
         with _versions(dest, make=True) as versions:
             current = _current(dest, versions)
             name = f"{max((int(path.name) for path in _all(versions)), default=0) + 1:06d}"
@@ -90,8 +90,11 @@ def _absolute(dest: Path) -> Path:
     return dest.parent.resolve() / dest.name
 
 
-def _outputs(folder: Path) -> list[str]:
-    """The paths of all outputs; every one of them there and as large as the report says."""
+def finished_items(folder: Path) -> list[dict[str, Any]]:
+    """The report's items with a file; every file there and as large as the report says, and no item failed.
+
+    Raises NotPublishable where that is not so, UserError where there is no report.
+    """
     try:
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         run, items = report["run"], report["items"]
@@ -101,20 +104,20 @@ def _outputs(folder: Path) -> list[str]:
         raise UserError(f"{folder / 'report.json'}: cannot be read ({error}); run the manifest again") from error
     if run["exit_code"] != 0:
         raise NotPublishable(f"{folder}: the run ended with code {run['exit_code']}; see its report, run it again")
-    outputs, faults = [], []
+    good, faults = [], []
     for item in items:
         if item["state"] in _GOOD_STATES:
             fault = _file_fault(folder, item)
             faults += [fault] if fault else []
-            outputs.append(item["out"])
+            good.append(item)
         elif item["state"] not in ("skipped", "removed"):
             faults.append(f"{item['id']} is {item['state']}")
     if faults:
         more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
         raise NotPublishable(f"{folder}: {'; '.join(faults[:5])}{more}; run the manifest again")
-    if not outputs:
-        raise NotPublishable(f"{folder}: the run has no files; nothing was published")
-    return outputs
+    if not good:
+        raise NotPublishable(f"{folder}: the run has no files; nothing was done")
+    return good
 
 
 def _file_fault(folder: Path, item: dict[str, Any]) -> str:

@@ -122,17 +122,26 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         publish(folder, dest)
 
 
-def test_readers_never_find_a_mixture(tmp_path: Path) -> None:
-    """While versions are switched, every look through the live folder's open handle finds one version, whole."""
+def test_readers_never_find_a_mixture_nor_nothing(tmp_path: Path) -> None:
+    """While versions are switched, the live name is always there, and what it stands for is one version."""
     dest = tmp_path / "sounds"
     runs = [run_folder(tmp_path / f"run-{content}", content, files=20) for content in "ab"]
     publish(runs[0], dest)
-    stop, seen = threading.Event(), []
+    stop = threading.Event()
+    seen: list[set[str]] = []
+    gaps: list[str] = []
 
     def read() -> None:
         while not stop.is_set():
-            version = dest.resolve()
-            seen.append(({*live(version).values()}, len(live(version))) if version.is_dir() else (set(), 0))
+            try:
+                version = dest.resolve(strict=True)
+            except FileNotFoundError as error:
+                gaps.append(str(error))
+                continue
+            try:
+                seen.append(set(live(version).values()))
+            except FileNotFoundError:
+                continue  # a version that was live two publishes ago is cleared while a slow reader is still in it
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -140,9 +149,7 @@ def test_readers_never_find_a_mixture(tmp_path: Path) -> None:
         publish(runs[(number + 1) % 2], dest)
     stop.set()
     reader.join()
-    assert len(seen) > 5
-    # A version that was live may be cleared two publishes later; never is a version half there while it is live.
-    assert all(len(contents) <= 1 for contents, _ in seen)
+    assert not gaps and seen and all(len(contents) <= 1 for contents in seen)
 
 
 def test_killed_at_any_moment_a_whole_version_is_live(tmp_path: Path, cli: RunCli) -> None:
