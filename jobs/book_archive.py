@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 from jobs.book_records import BookFault
 
 MAX_MEMBERS = 20_000
-MAX_DOCUMENT_BYTES = 32 << 20
-"""One chapter file: about ten long novels."""
-MAX_READ_BYTES = 256 << 20
-"""All that is read of one book."""
+MAX_DOCUMENT_BYTES = 16 << 20
+"""One chapter file: five long novels."""
+MAX_READ_BYTES = 96 << 20
+"""All that is read of one book: twenty Bibles."""
 MAX_RATIO = 200
 """Text shrinks 3 to 10 times; only what was made to harm shrinks more than this."""
 RATIO_FROM_BYTES = 1 << 20
@@ -63,6 +63,9 @@ class Archive:
                 raise BookFault(f"holds the link {name[:80]!r} instead of a file; convert it to EPUB anew")
         return {member.filename.replace("\\", "/"): member for member in members if not member.is_dir()}
 
+    def size_bytes(self, name: str) -> int:
+        return self._names[name].file_size
+
     def names(self) -> list[str]:
         return list(self._names)
 
@@ -86,7 +89,7 @@ class Archive:
             )
         self._left_bytes -= member.file_size
         if self._left_bytes < 0:
-            raise BookFault(f"its parts unpack to more than {MAX_READ_BYTES >> 20} MB; split the book")
+            raise too_much()
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(limit_bytes + 1)
@@ -102,6 +105,10 @@ class Archive:
         if len(data) > limit_bytes:
             raise BookFault(f"{name} is larger than it says; convert the book to EPUB anew if you trust it")
         return data
+
+
+def too_much() -> BookFault:
+    return BookFault(f"its parts unpack to more than {MAX_READ_BYTES >> 20} MB; split the book")
 
 
 def resolve(base: str, href: str) -> tuple[str, str]:

@@ -15,8 +15,6 @@ from jobs.book_package import Entry, Package, Spine
 from jobs.book_records import Block, Chapter, Findings, Reading
 
 _FEWEST_ENTRIES = 2
-_SPARSE = 4
-"""A table of contents with fewer than a quarter of the parts that look like chapters is not used alone."""
 _HEAD_BLOCKS = 4
 _PART = re.compile(
     r"(?i:(?:part|book|volume|vol\.?)\b.*)|第[一二三四五六七八九十百零〇\d]+[部卷篇编編册冊集].*|[上中下][卷部篇].*|卷[一二三四五六七八九十].*"
@@ -95,9 +93,13 @@ class _Epub:
             return False
         if head[0].matter and head[0].matter != (current.blocks[-1].matter if current.blocks else ""):
             return True
-        if not (self._trusted and self._started):
-            return head[0].kind == "heading" or not self._starts or not self._started
-        return head[0].kind == "heading" and head[0].level <= 2 and heading_of(head[0].plain) is not None
+        if self._starts and not self._started:
+            return True
+        shaped = heading_of(head[0].plain)
+        is_heading = head[0].kind == "heading"
+        if not self._trusted:
+            return is_heading or (shaped is not None and shaped.sure)
+        return is_heading and head[0].level <= 2 and shaped is not None
 
 
 def _fuller(listed: str, headed: str) -> str:

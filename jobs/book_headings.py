@@ -59,7 +59,7 @@ _ENGLISH = re.compile(
 _ENGLISH_NAMED = re.compile(
     r"(?i:prologue|epilogue|preface|foreword|introduction|afterword|appendix(?: [A-Z0-9])?|interlude|conclusion"
     r"|postscript|(?:table of )?contents|dedication|acknowledge?ments|about the author|author['’]s note|glossary"
-    r"|bibliography|index|copyright|transcriber['’]s notes?)"
+    r"|bibliography|index|(?:foot|end)?notes|(?:list of )?illustrations|copyright|transcriber['’]s notes?)"
     r"(?:\s*[.:—–-]+\s*(.{1,70}))?[.:]?"
 )
 _NUMERAL = re.compile(

@@ -27,6 +27,8 @@ _SKIPPED = word_set(
 )
 _VOID = word_set("area base br col embed hr img input link meta param source track wbr")
 _EMPHASIS = frozenset(("em", "strong", "i", "b"))
+_PLAIN = word_set("p div span em i b strong a li td tr small blockquote section h1 h2 h3")
+_CACHED = 4096
 _CELL, _BREAK = "\x1f", "\x1e"
 _SPACES = re.compile(r"\s+")
 _LONG_CELL_CHARS = 400
@@ -36,9 +38,9 @@ _MARKER = re.compile(
 _NUMBER_START = re.compile(r"[\d一二三四五六七八九十(（①-⑳•]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """An open element and what holds inside it."""
+    """An open element and what holds inside it. Compared by identity: it is a key of a cache."""
 
     name: str
     skip: bool = False
@@ -73,6 +75,7 @@ class _Document:
         self._inline = Inline()
         self._ids: list[str] = []
         self._lists: list[int | None] = []
+        self._known: dict[tuple[str, _Open, str], _Open] = {}
         self._prefix = ""
         self._note_block = self._in_stanza = False
 
@@ -120,6 +123,18 @@ class _Document:
             self._inline.opened(name, tag, here.emphasis and not above.emphasis)
 
     def _inside(self, tag: Tag, above: _Open) -> _Open:
+        """What holds inside a new element; most have no attribute but a class and are settled once."""
+        if tag.name not in _PLAIN or len(tag.attributes) > 1 or (tag.attributes and "class" not in tag.attributes):
+            return self._judged(tag, above)
+        key = (tag.name, above, tag.get("class"))
+        if key not in self._known:
+            here = self._judged(tag, above)
+            if here.skip or len(self._known) >= _CACHED:
+                return here
+            self._known[key] = here
+        return self._known[key]
+
+    def _judged(self, tag: Tag, above: _Open) -> _Open:
         name = tag.name
         kind = tag.get("epub:type", "role")
         matter = matter_of_markup(kind, name) or above.matter

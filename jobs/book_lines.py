@@ -19,7 +19,8 @@ _CUT_WORD = re.compile(r"([^\W\d_]+)[-\u00ad]$")
 _WORD_AHEAD = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s")
-SCENE = re.compile(
+_LONGEST_SCENE_CHARS = 80
+_SCENE = re.compile(
     r"[\s*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·・❦❧✻✽†+xX×。.…]*[*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·❦❧✻✽+][\s*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·・❦❧✻✽†+]*"
 )
 
@@ -33,6 +34,11 @@ class Layout:
     """Columns that full lines reach."""
     vocabulary: frozenset[str]
     """Words in lower case, for mending words at line ends; empty where none is cut."""
+
+
+def is_scene(text: str) -> bool:
+    """Whether a line is a break between scenes: `* * *`, `⁂`, `———`."""
+    return 0 < len(text) <= _LONGEST_SCENE_CHARS and _SCENE.fullmatch(text) is not None
 
 
 def columns(line: str) -> int:
@@ -65,8 +71,18 @@ def layout_of(lines: Sequence[str], asked: Literal["auto", "yes", "no"] = "auto"
     if asked != "auto":
         wrapped = asked == "yes"
     cut = wrapped and any(_CUT_WORD.search(line) for line in followed)
-    words = frozenset(word for line in full for word in _WORD.findall(line.lower())) if cut else frozenset()
-    return Layout(wrapped, width, words)
+    return Layout(wrapped, width, _vocabulary(full) if cut else frozenset())
+
+
+def _vocabulary(lines: Sequence[str]) -> frozenset[str]:
+    """The words of a text in lower case, without the halves of words that line ends cut."""
+    words: set[str] = set()
+    cut = False
+    for line in lines:
+        found = _WORD.findall(line.lower())
+        was_cut, cut = cut, _CUT_WORD.search(line) is not None
+        words.update(found[1 if was_cut else 0 : -1 if cut else None])
+    return frozenset(words)
 
 
 def paragraphs(lines: Sequence[str], layout: Layout) -> Iterator[Block]:
@@ -74,14 +90,14 @@ def paragraphs(lines: Sequence[str], layout: Layout) -> Iterator[Block]:
     group: list[str] = []
     for line in [*lines, ""]:
         stripped = line.strip()
-        if stripped and not SCENE.fullmatch(stripped):
+        if stripped and not is_scene(stripped):
             group.append(line.rstrip())
             if layout.wrapped:
                 continue
         if group:
             yield from _group(group, layout)
             group = []
-        if stripped and SCENE.fullmatch(stripped):
+        if is_scene(stripped):
             yield Block("scene")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jobs.book_archive import Archive, resolve
+from jobs.book_archive import MAX_READ_BYTES, Archive, resolve, too_much
 from jobs.book_markup import Tag, decode_markup, refuse_entities, tokens
 from jobs.book_records import BookFacts, BookFault, Findings, one_line
 from jobs.book_semantics import matter_of_markup
@@ -70,18 +70,24 @@ def read_package(archive: Archive, findings: Findings, asked: str | None = None)
     opf = _read_opf(archive, _opf_path(archive, findings), asked)
     guide = dict(opf.guide)
     entries = _entries(archive, opf, guide, findings, asked)
-    spine = []
+    spine: list[Spine] = []
+    seen: set[str] = set()
     for item_id, linear in opf.order:
         path, media_type, _ = opf.items.get(item_id, ("", "", ""))
         found = archive.find(path) if path else None
         if found is None:
             findings.say(f"a part that the reading order names is missing: {path or item_id}")
+        elif found in seen:
+            findings.say(f"the reading order names a part more than once, it is read once: {found}")
         elif media_type in _TEXT_TYPES or found.lower().endswith(_TEXT_SUFFIXES):
+            seen.add(found)
             spine.append(Spine(found, linear, guide.get(found, "")))
         else:
             findings.count("parts that are no text left out")
     if not spine:
         raise BookFault(f"{opf.path}: its reading order (spine) names no text that is there; export the EPUB again")
+    if sum(archive.size_bytes(part.path) for part in spine) > MAX_READ_BYTES:
+        raise too_much()
     return Package(_facts(opf), spine, entries, _cover(archive, opf), asked)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from cosyvoice.catalog import ENGINES
 from jobs.book_cast import Cast, Lines, Who
+from jobs.book_lines import is_scene
 from jobs.book_records import LINE_BREAK, Block, Chapter, Findings, one_line
 from jobs.book_speech import halves, rendered, speakable
 from jobs.dialogue import merged, opening_marks, spans
@@ -97,7 +98,7 @@ def _pieces(chapter: Chapter, rows: Rows, findings: Findings, lines: Lines) -> I
     held: _Piece | None = None
     after_heading = False
     for block in chapter.blocks:
-        if block.kind == "scene":
+        if block.kind == "scene" or is_scene(block.plain.strip()):
             if held is not None:
                 held.boundary, held.ms = "paragraph", max(held.ms or 0, rows.scene_ms)
                 after_heading = False

@@ -18,12 +18,15 @@ _NOTE_MARK = re.compile(
     r"(?<=[^\s\[〔［])\s?(?:\[(?:\d{1,3}|\*{1,3}|[a-z]|[注註]\d{0,3})\]|[〔［](?:\d{1,3}|[注註]\d{0,3})[〕］])"
 )
 _RAISED_MARK = re.compile(r"(?<=[.,!?;:”’\"')。，！？；：」』）])[¹²³⁴-⁹⁰†‡]+|(?<=[^\W\d_]{3})[¹²³⁴-⁹⁰†‡]+(?![\w⁻⁺])")
+# Cleaning makes these half-width: they would be marks then.
+_WIDE = str.maketrans("＜＞［］＆｛｝", "<>[]&{}")
+_MARKUP = re.compile(r"[&<>\[\]{}]")
 _SENTENCE_END = re.compile(r"[。！？!?….]+[”’」』）)\"']*\s*")
 
 
 def rendered(text: str, tags: frozenset[str], findings: Findings) -> str:
     """One line of a row's text. What a person reads is the same; no character of the book is read as a mark."""
-    text, markers = _NOTE_MARK.subn("", " ".join(text.split()))
+    text, markers = _NOTE_MARK.subn("", " ".join(text.split()).translate(_WIDE))
     text, raised = _RAISED_MARK.subn("", text)
     if markers + raised:
         findings.count("footnote markers left out", markers + raised)
@@ -38,7 +41,8 @@ def rendered(text: str, tags: frozenset[str], findings: Findings) -> str:
         return escaped.replace(END_EMPHASIS, "")
     wanted = tags.issuperset(STRONG)
     length = len(_MARKS.sub("", text))
-    return _MARKS.sub("", _EMPHASISED.sub(lambda found: _strong(found[1], length) if wanted else found[1], escaped))
+    said = _EMPHASISED.sub(lambda found: _strong(found[1], length) if wanted else found[1], escaped)
+    return " ".join(_MARKS.sub("", said).split())
 
 
 def _strong(words: str, length: int) -> str:
@@ -51,6 +55,8 @@ def _strong(words: str, length: int) -> str:
 
 
 def _escaped(text: str) -> str:
+    if not _MARKUP.search(text):
+        return text
     return escape(text).replace("{", "&#123;").replace("}", "&#125;")
 
 

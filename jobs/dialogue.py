@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jobs.book_records import CJK
 from jobs.measure import word_set
@@ -27,8 +28,11 @@ _VERBS = word_set(_VERB_WORDS)
 _SAYS_CJK = re.compile(
     "[说說道问問答喊叫笑骂罵嚷吼喝叹嘆曰云吟哼念讲講告诉訴言]|開口|开口|回应|言う|言った|聞いた|答えた|叫んだ|呟いた"
 )
-_CLAUSE_BEFORE = re.compile(r"[^.!?。！？…；;”」』\"]{0,60}[:：,，]\s*$")
-_CLAUSE_AFTER = re.compile(r"\s*[^.!?。！？…；;“「『\"：:]{0,80}")
+_SHORT_TITLE = r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|Col|Gen|Lt|Sgt|Rev|Fr)\."
+_CLAUSE_BEFORE = re.compile(rf"(?:{_SHORT_TITLE}|[^.!?。！？…；;”」』\"]){{0,60}}[:：,，]\s*$")
+_CLAUSE_AFTER = re.compile(rf"\s*(?:{_SHORT_TITLE}|[^.!?。！？…；;“「『\"：:]){{0,80}}")
+_LEADS_ON = re.compile(r"(?:^|[,，])[^,，]*[:：]\s*$")
+_COMMAS = re.compile(r"[,，]")
 _APOSTROPHE_AFTER = re.compile(r"[A-Za-z]")
 
 
@@ -148,31 +152,38 @@ def _says(clause: str) -> bool:
 
 def _named(before: str, after: str, names: Names) -> str | None:
     """The speaker by the clause after the quotation, else by the one that leads to it."""
-    follows = _CLAUSE_AFTER.match(after)
+    # `“…”张三笑了，李四说：“…”`: what ends with a colon belongs to the next quotation.
+    follows = _CLAUSE_AFTER.match(_LEADS_ON.sub("", after))
     if follows and _says(follows[0]):
-        return _subject(follows[0], names, after_speech=True)
+        return _subject(follows[0], names)
     leads = _CLAUSE_BEFORE.search(before)
-    if leads and (leads[0].rstrip()[-1:] in (":", "：") or _says(leads[0])):
-        return _subject(leads[0], names, after_speech=False)
-    return None
-
-
-def _subject(clause: str, names: Names, after_speech: bool) -> str | None:
-    """The name that is the subject of the verb of saying: before it, or (`said John`) right after it."""
-    found = names.find(clause)
-    if not found:
+    if leads is None:
         return None
+    clause = leads[0].rstrip()
+    if _says(clause):
+        return _subject(clause, names)
+    # `张三：“…”`, `张三一拍桌子：“…”`: the first name is who acts.
+    found = names.find(clause) if clause[-1:] in ":：" else []
+    return found[0][2] if found else None
+
+
+def _subject(clause: str, names: Names) -> str | None:
+    """The name that is the subject of the verb of saying: before it, or (`said John`) right after it."""
     verb = _verb(clause)
     if verb is None:
-        # `张三：“…”`; with a verb of another kind (`张三一拍桌子：`) the first name is who acts.
-        return found[0][2] if not after_speech else None
+        return None
     start, end = verb
-    ahead = [place for place in found if place[1] <= start]
-    if ahead:
-        # `张三对李四说`: whom one speaks to stands between the subject and the verb.
-        return ahead[0][2]
-    behind = [place for place in found if place[0] >= end and not re.search(r"\bto\b", clause[end : place[0]])]
-    return behind[0][2] if behind and not CJK.search(clause[:end]) else None
+    # The part of the clause that holds the verb, then those before it: `李四走后，张三站起来，说`.
+    edges = [0, *(found.end() for found in _COMMAS.finditer(clause, 0, start)), start]
+    for left, right in reversed(list(pairwise(edges))):
+        ahead = names.find(clause[left:right])
+        if ahead:
+            # `张三对李四说`: whom one speaks to stands between the subject and the verb.
+            return ahead[0][2]
+    if CJK.search(clause) or re.search(r"\w", clause[:start]):
+        return None  # `he asked John`
+    behind = names.find(clause[end:])
+    return behind[0][2] if behind and not re.search(r"\bto\b", clause[end : end + behind[0][0]]) else None
 
 
 def _verb(clause: str) -> tuple[int, int] | None:

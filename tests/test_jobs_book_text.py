@@ -1,0 +1,258 @@
+"""Plain text: lines cut at a width, headings and what only looks like one, Project Gutenberg, encodings."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from book_files import listed, made, written
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobs.book import BookOrder, outline
+from jobs.book_headings import chinese_number, heading_of, roman_number
+from jobs.book_lines import join_lines, layout_of, paragraphs
+from jobs.book_records import Reading
+from jobs.errors import UserError
+
+PROSE = (
+    "Alice was beginning to get very tired of sitting by her sister on the bank, and of having nothing to do: once or"
+    " twice she had peeped into the book her sister was reading, but it had no pictures or conversations in it, and"
+    " what is the use of a book, thought Alice, without pictures or conversations? So she was considering in her own"
+    " mind, as well as she could, for the hot day made her feel very sleepy."
+)
+HAN = "这时候我的脑里忽然闪出一幅神异的图画来深蓝的天空中挂着一轮金黄的圆月下面是海边的沙地都种着一望无际的碧绿的西瓜"
+
+
+@pytest.mark.parametrize(
+    "line, unit, number",
+    [
+        ("第十二章 风雪夜归人", "章", 12), ("第3回", "回", 3), ("第１０章：开始", "章", 10),
+        ("第十二章风雪夜归人", "章", 12),
+        ("第三回 宴桃园豪杰三结义，斩黄巾英雄首立功", "回", 3), ("第一千零二十四章 终局！", "章", 1024),
+        ("正文 第一章 重生", "章", 1), ("卷一 风起", "卷", 1), ("楔子", "named", None), ("序", "named", None),
+        ("番外 新年", "named", None), ("尾声", "named", None), ("第3話", "話", 3), ("プロローグ", "named", None),
+        ("Chapter I", "chapter", 1), ("CHAPTER ONE", "chapter", 1), ("Chapter 1", "chapter", 1),
+        ("CHAPTER I. Down the Rabbit-Hole", "chapter", 1), ("Chapter Twenty-One: Home", "chapter", 21),
+        ("Prologue", "named", None), ("Part Two", "part", 2), ("IV", "roman", 4), ("XII.", "roman", 12),
+        ("I. A SCANDAL IN BOHEMIA", "roman with title", 1), ("Book the Second: The Golden Thread", "book", 2),
+    ],
+)  # fmt: skip
+def test_headings(line: str, unit: str, number: int | None) -> None:
+    heading = heading_of(line)
+    assert heading is not None and (heading.unit, heading.number) == (unit, number)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["第二章里他说了很多话。", "第二章里他说了很多话", "第一部的电影很好看", "第一，我们走。", "第二天早上",
+     "第一次见面", "第三章，他想。",
+     "序幕拉开了他走出来", "Chapter two was the best of them.", "Chapter 3 of my life", "Part of me", "I am here.",
+     "Introduction to the matter was short.", "Act one was over", "He read chapter one.", "Part two was the best,",
+     "MIX", "1984 was",
+     "第一集在电视上播出"],
+)  # fmt: skip
+def test_prose_is_no_heading(line: str) -> None:
+    heading = heading_of(line)
+    assert heading is None or (not heading.sure and heading.number is None)
+
+
+def test_numbers() -> None:
+    written_ = ["十", "二十", "一百零三", "二〇", "１２", "两百", "一千零二十四", "廿三"]
+    assert [chinese_number(word) for word in written_] == [
+        10, 20, 103, 20, 12, 200, 1024, 23,
+    ]  # fmt: skip
+    assert [roman_number(word) for word in ("I", "IV", "XLII", "IIII", "VX", "")] == [1, 4, 42, None, None, None]
+
+
+def gutenberg(chapters: int = 3) -> str:
+    contents = "\n".join(f"CHAPTER {roman}.    Title Number {roman}" for roman in ("I", "II", "III")[:chapters])
+    body = ""
+    for roman in ("I", "II", "III")[:chapters]:
+        body += f"\n\nCHAPTER {roman}.\nTitle Number {roman}\n\n{textwrap.fill(PROSE, 70)}\n\n"
+        body += textwrap.fill("“Oh dear!” " + PROSE, 70) + "\n"
+    return (
+        "The Project Gutenberg eBook of Alice\n\nTitle: Alice\nAuthor: Lewis Carroll\nLanguage: English\n\n"
+        "*** START OF THE PROJECT GUTENBERG EBOOK ALICE ***\n\nProduced by Somebody\nand others\n\nALICE\n\n"
+        f"CONTENTS\n\n{contents}\n{body}\n\n*** END OF THE PROJECT GUTENBERG EBOOK ALICE ***\n\nSection 1. Licence\n"
+    )
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_project_gutenberg(tmp_path: Path, ends: str) -> None:
+    done, rows = made(written(tmp_path / "a.txt", gutenberg().replace("\n", ends)))
+    assert listed(done) == [
+        (0, "titlepage", ""), (0, "contents", "CONTENTS"),
+        *((n, "chapter", f"CHAPTER {roman}. Title Number {roman}") for n, roman in enumerate(("I", "II", "III"), 1)),
+    ]  # fmt: skip
+    assert (done.facts.title, done.facts.authors, rows[0]["language"]) == ("Alice", ("Lewis Carroll",), "en")
+    lead = 'CHAPTER I.\nTitle Number I <break time="1200ms"/>\n'
+    assert rows[0]["text"] == f"{lead}{PROSE}\n“Oh dear!” {PROSE}"
+    everything = "".join(row["text"] for row in rows)
+    assert "Licence" not in everything and "Produced" not in everything and "START" not in everything
+
+
+def test_words_cut_at_line_ends_are_mended() -> None:
+    lines = [
+        "the conversa-", "tions were con\u00ad", "versations of a well-", "known kind, such as a daisy-", "chain has;",
+        "it was well known that a daisy-chain is a twenty-", "something chain",
+    ]  # fmt: skip
+    layout = layout_of([*lines, "conversations"] * 3, "yes")
+    assert join_lines(lines, layout) == (
+        "the conversations were conversations of a well-known kind, such as a daisy-chain has; it was well known that"
+        " a daisy-chain is a twentysomething chain"
+    )
+
+
+@given(
+    st.lists(st.sampled_from(PROSE.replace(":", "").split()), min_size=60, max_size=200),
+    st.integers(55, 80),
+    st.booleans(),
+)
+@settings(deadline=None, max_examples=40)
+def test_wrapping_and_unwrapping_gives_the_paragraphs_back(words: list[str], width: int, indented: bool) -> None:
+    third = len(words) // 3
+    parts = [" ".join(words[at * third : (at + 1) * third]) + "." for at in range(3)]
+    wrap = [
+        textwrap.fill(part, width, initial_indent="   " if indented else "", break_on_hyphens=False) for part in parts
+    ]
+    lines = ("\n" if indented else "\n\n").join(wrap).split("\n")
+    layout = layout_of(lines)
+    assert layout.wrapped
+    assert [block.text for block in paragraphs(lines, layout)] == parts
+
+
+def test_wrapped_chinese_is_joined_without_spaces(tmp_path: Path) -> None:
+    paragraph = HAN * 3 + "。"
+    text = ""
+    for n in ("一", "二"):
+        text += f"第{n}章 月夜\n" + "".join("\n".join(textwrap.wrap("　　" + paragraph, 36)) + "\n" for _ in range(4))
+    _, rows = made(written(tmp_path / "a.txt", text))
+    assert rows[1]["text"] == '第二章 月夜 <break time="1200ms"/>\n' + "\n".join([paragraph] * 4)
+
+
+def test_one_line_a_paragraph_stays_one(tmp_path: Path) -> None:
+    lines = ["“走。”", HAN + "。", "他说了一句话。", HAN[:30] + "。", "“好。”", HAN + HAN + "。"] * 4
+    done, rows = made(written(tmp_path / "a.txt", "\n".join(lines)))
+    assert rows[0]["text"].split("\n") == lines
+    assert not any("joined" in finding for finding in done.findings)
+
+
+NOVEL = """《月夜》 作者：无名
+
+目录
+楔子
+第一章 开始
+第二章 中间
+番外 新年
+
+楔子
+
+　　很久以前，有一个人。
+
+第一章 开始
+
+　　第二章里他说了很多话。
+　　第一次见面的时候，他在看第二章。
+
+　　＊＊＊
+
+　　天亮了[1]。
+
+第二章 中间
+
+　　又过了一天。
+
+番外 新年
+
+　　新年到了。
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030", "utf-16"])
+def test_chinese_novel(tmp_path: Path, encoding: str) -> None:
+    done, rows = made(written(tmp_path / "a.txt", NOVEL, encoding))
+    assert listed(done) == [
+        (0, "titlepage", ""), (0, "contents", "目录"), (1, "prologue", "楔子"), (2, "chapter", "第一章 开始"),
+        (3, "chapter", "第二章 中间"), (4, "chapter", "番外 新年"),
+    ]  # fmt: skip
+    assert rows[1]["text"] == (
+        '第一章 开始 <break time="1200ms"/>\n第二章里他说了很多话。\n第一次见面的时候，他在看第二章。'
+        ' <break time="2500ms"/>\n天亮了。'
+    )
+    assert (done.facts.title, done.facts.authors) == ("月夜", ("无名",))
+
+
+def test_bare_numerals_count_only_in_series(tmp_path: Path) -> None:
+    text = "".join(f"{roman}\n\n{PROSE}\n\n" for roman in ("I", "II", "III"))
+    assert [row["title"] for row in made(written(tmp_path / "a.txt", text))[1]] == ["I", "II", "III"]
+    lone = f"{PROSE}\n\nV\n\n{PROSE}\n\n7\n\n{PROSE}"
+    assert len(made(written(tmp_path / "b.txt", lone))[1]) == 1
+    sections = "".join(f"Chapter {n}\n\n1\n\n{PROSE}\n\n2\n\n{PROSE}\n\n" for n in (1, 2))
+    assert [row["title"] for row in made(written(tmp_path / "c.txt", sections))[1]] == ["Chapter 1", "Chapter 2"]
+
+
+def test_page_numbers_are_no_chapters_and_cut_no_paragraph(tmp_path: Path) -> None:
+    pages = textwrap.wrap(PROSE, 70)
+    text = "Chapter 1\n\n" + "\n\n- 12 -\n\n".join(["\n".join(pages[:3]), "\n".join(pages[3:])])
+    text += "\n\nChapter 2\n\n" + "\n".join(pages)
+    done, rows = made(written(tmp_path / "a.txt", text))
+    assert rows[0]["text"].endswith(PROSE) and "page numbers left out: 1" in done.findings
+    numbered = "Chapter 1\n\n" + "".join(f"{pages[n % 4]}\n\n{n}\n\n" for n in range(1, 9)) + "end.\n"
+    assert [row["title"] for row in made(written(tmp_path / "b.txt", numbered))[1]] == ["Chapter 1"]
+
+
+def test_parts_are_read_before_their_first_chapter(tmp_path: Path) -> None:
+    text = f"Part One\n\nChapter 1\n\n{PROSE}\n\nChapter 2\n\n{PROSE}\n\nPart Two\n\nChapter 3\n\n{PROSE}\n"
+    _, rows = made(written(tmp_path / "a.txt", text))
+    assert [row["title"] for row in rows] == ["Chapter 1", "Chapter 2", "Chapter 3"]
+    assert rows[2]["text"].startswith("Part Two\nChapter 3 <break")
+
+
+def test_headings_of_ones_own(tmp_path: Path) -> None:
+    text = f"~ Dawn\n\n{PROSE}\n\n~ Dusk\n\n{PROSE}\n"
+    reading = Reading(heading=re.compile("^~ "))
+    assert [row["title"] for row in made(written(tmp_path / "a.txt", text), reading=reading)[1]] == ["~ Dawn", "~ Dusk"]
+    done, rows = made(tmp_path / "a.txt")
+    assert len(rows) == 1 and any("no chapter headings" in finding for finding in done.findings)
+
+
+def test_poems_pictures_and_notes_of_plain_text(tmp_path: Path) -> None:
+    text = (
+        f"{textwrap.fill(PROSE, 70)}\n\n  How doth the little crocodile\n    Improve his shining tail\n\n"
+        f"[Illustration: a cat]\n\n[Footnote 1: not read]\n\n{textwrap.fill('_Very_ well[1]--' + PROSE, 70)}\n"
+    )
+    _, rows = made(written(tmp_path / "a.txt", text))
+    assert rows[0]["text"] == (
+        f'{PROSE}\nHow doth the little crocodile <break time="400ms"/>\nImprove his shining tail\nVery well—{PROSE}'
+    )
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    def refusal(name: str, data: bytes) -> str:
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(UserError) as caught:
+            outline(BookOrder(file=tmp_path / name, out=tmp_path / "m.jsonl"))
+        return str(caught.value)
+
+    assert "is a PDF" in refusal("a.txt", b"%PDF-1.4 ...")
+    assert "is empty" in refusal("b.txt", b"")
+    assert "convert it to EPUB" in refusal("c.mobi", bytes(60) + b"BOOKMOBI" + bytes(100))
+    assert "more than 64 MB" in refusal("d.txt", b"a word \n" * (9 << 20))
+    assert "--encoding" in refusal("e.txt", bytes(range(128, 256)))
+    with pytest.raises(UserError, match="no such file"):
+        outline(BookOrder(file=tmp_path / "none.txt", out=tmp_path / "m.jsonl"))
+
+
+def test_a_real_size_novel_takes_linear_time(tmp_path: Path) -> None:
+    def seconds(chapters: int) -> float:
+        text = "".join(f"第{n}章 标题\n\n" + f"　　{HAN}。张三说：“你好！”\n" * 60 for n in range(1, chapters + 1))
+        file = written(tmp_path / f"{chapters}.txt", text)
+        started = time.process_time()
+        assert len(made(file)[1]) == chapters
+        return time.process_time() - started
+
+    assert seconds(160) < 8 * seconds(40) + 0.5  # 2 MB against 0.5 MB
