@@ -63,6 +63,14 @@ def leaks(text: str, heard: str, language: str, others: Sequence[str]) -> str:
     return ""
 
 
+def respelled(heard: str, text: str, language: str) -> str:
+    """What was heard in the characters of the text: simplified ones where the text has no traditional ones."""
+    if language not in CHINESE or _simplifier().convert(text) != text:
+        return heard
+    simplified: str = _simplifier().convert(heard)
+    return simplified
+
+
 def english_wer(reference: str, heard: str) -> tuple[int, int]:
     """Word errors (substituted, lost, added) and the number of reference words."""
     expected = _english_words(_tidy_english(reference))

@@ -18,7 +18,7 @@ MAX_PART_BYTES = 200
 MAX_PATH_BYTES = 240
 """Longest path below the run folder."""
 MAX_DEPTH = 8
-RESERVED = frozenset(("report.html", "report.json", "report.csv", "run.log", ".cosyvoice-batch"))
+RESERVED = frozenset(("report.html", "report.json", "report.csv", "retry.jsonl", "run.log", ".cosyvoice-batch"))
 """Names at the top of a run folder that are ours."""
 _SUFFIX_LIST = (
     ".wav .wave .mp3 .flac .ogg .oga .opus .ulaw .ul .mulaw .pcmu .alaw .al .pcma .sln .sln12 .sln16 .sln24 .sln32 "

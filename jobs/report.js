@@ -27,6 +27,7 @@ const ORDERS = [
   ...COLUMNS.map((column) => ({ ...column, label: column.key === "line" ? "Manifest order" : column.key === "listen" ? "File" : column.label })),
   { key: "warnings", label: "Warnings", value: (item) => item.warnings.length || null },
   { key: "seconds", label: "Time to make", value: (item) => item.seconds },
+  { key: "flagged", label: "Flagged first", value: (item) => (item.state === "failed" ? 0 : isFlagged(item) ? 1 - (item.error_rate || 0) / 10 : 2) },
   { key: "chapter", label: "Chapter", value: (item) => item.chapter },
 ];
 const STATES = ["done", "unchanged", "failed", "skipped", "pending", "removed"];
@@ -104,7 +105,7 @@ function clearButton() {
 }
 
 function haystack(item) {
-  item.words ||= [item.id, item.title, item.out, item.written, item.spoken, item.reason, item.voice, ...item.warnings, ...Object.values(item.extra || {})]
+  item.words ||= [item.id, item.title, item.out, item.written, item.spoken, item.reason, item.voice, item.heard, ...item.warnings, ...Object.values(item.extra || {})]
     .filter(Boolean).join("\n").toLowerCase();
   return item.words;
 }
@@ -211,6 +212,7 @@ function onKey(event) {
     " ": () => item && hasFile(item) && isPlayable(item.out) && player.toggle(item),
     Enter: () => item && toggleDetails(item),
     "/": () => byId("find").focus(),
+    ...Object.fromEntries(Object.entries(MARKS).map(([key, mark]) => [key, () => item && item.asked && setMark(item, mark)])),
   };
   if (!actions[event.key]) return;
   event.preventDefault();
@@ -258,6 +260,7 @@ function wire() {
   for (const [id, step] of [["previous", -1], ["next", 1]]) {
     byId(id).addEventListener("click", () => { view.page += step; showPage(); byId("items").scrollIntoView(); });
   }
+  byId("redo").addEventListener("click", downloadRedo);
   byId("dock-close").addEventListener("click", () => player.close());
   document.addEventListener("keydown", onKey);
   window.addEventListener("beforeprint", () => [...toDraw.keys()].forEach(drawRow));
@@ -273,6 +276,9 @@ function wire() {
 }
 
 buildControls();
+review.load();
 wire();
+if (items.some(isFlagged)) view.sort = "flagged";
+showReview();
 update();
 byId("tools").hidden = byId("table").hidden = false;

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from jobs.records import Measured
 from jobs.report_page import write_page
 from jobs.report_rows import DeviceRow, ItemRow, RunFacts, State, TakeRow, json_line, names_of, plain, whole_text
+from jobs.retry import VoiceTally
 
 __all__ = [
     "CSV_COLUMNS",
@@ -50,7 +51,7 @@ def write_reports(folder: Path, facts: RunFacts, rows: Rows) -> tuple[Path, ...]
     run = as_summary(facts)
     survey = _survey(rows)
     writers: dict[str, tuple[str, Callable[[TextIO], None]]] = {
-        "report.json": ("utf-8", lambda file: _write_json(file, run, rows)),
+        "report.json": ("utf-8", lambda file: _write_json(file, run, rows, survey)),
         "report.csv": ("utf-8-sig", lambda file: _write_csv(file, rows, survey.extra_names)),
         "report.html": ("utf-8", lambda file: _write_html(file, run, rows, survey)),
     }
@@ -86,6 +87,8 @@ class _Survey:
     failed: Counter[str]
     """How many failed for each of these reasons."""
     extra_names: tuple[str, ...]
+    by_voice: list[dict[str, Any]]
+    """Pass rates, the worst first."""
 
 
 def _survey(rows: Rows) -> _Survey:
@@ -93,7 +96,10 @@ def _survey(rows: Rows) -> _Survey:
     failures: dict[str, list[ItemRow]] = {}
     failed: Counter[str] = Counter()
     names: dict[str, None] = {}
+    voices: dict[str, VoiceTally] = {}
     for row in rows():
+        if row.voice and row.state in ("done", "unchanged", "failed"):
+            voices.setdefault(row.voice, VoiceTally(row.voice)).hear(row)
         total += 1
         to_look_at += _needs_a_look(row)
         names.update(dict.fromkeys(row.extra))
@@ -102,16 +108,19 @@ def _survey(rows: Rows) -> _Survey:
             first = failures.setdefault(row.reason, [])
             if len(first) < ITEMS_PER_REASON:
                 first.append(row)
-    return _Survey(total, to_look_at, failures, failed, tuple(names))
+    tallies = sorted((tally.as_row() for tally in voices.values()), key=lambda tally: tally["pass_rate"])
+    return _Survey(total, to_look_at, failures, failed, tuple(names), plain(tallies))
 
 
 def _needs_a_look(row: ItemRow) -> bool:
     return row.state in ("failed", "pending") or bool(row.warnings) or row.retries > 0
 
 
-def _write_json(file: TextIO, run: dict[str, Any], rows: Rows) -> None:
+def _write_json(file: TextIO, run: dict[str, Any], rows: Rows, survey: _Survey) -> None:
     """One JSON object; inside its `items` every item stands on a line of its own, for tools that read lines."""
-    file.write(f'{{"schema": {SCHEMA},\n"run": {json_line(run)},\n"items": [')
+    file.write(
+        f'{{"schema": {SCHEMA},\n"run": {json_line(run)},\n"by_voice": {json_line(survey.by_voice)},\n"items": ['
+    )
     separator = "\n"
     for row in rows():
         file.write(separator + json_line(plain(row)))
@@ -169,6 +178,7 @@ def _write_html(file: TextIO, run: dict[str, Any], rows: Rows, survey: _Survey) 
             {"reason": whole_text(reason), "count": survey.failed[reason], "items": plain(first)}
             for reason, first in survey.failures.items()
         ],
+        by_voice=survey.by_voice,
         total=survey.total,
         held=min(survey.total, PAGE_ITEMS),
     )

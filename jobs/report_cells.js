@@ -83,6 +83,7 @@ function itemCell(item) {
   if (item.reason) parts.push(element("div", { class: item.state === "failed" ? "why bad" : "why", dir: "auto" }, item.reason));
   if (item.out && hasFile(item)) parts.push(element("div", { class: "file" }, element("bdi", {}, item.out)));
   if (item.warnings.length) parts.push(listOf(item.warnings, "warned"));
+  if (item.asked) parts.push(markCell(item));
   return parts;
 }
 
@@ -95,8 +96,10 @@ function writtenCell(item) {
 }
 
 function spokenCell(item) {
-  if (item.same || !item.spoken) return [element("span", { class: "muted" }, item.same ? "as written" : "–")];
-  return [element("div", { class: "text spoken", dir: "auto" }, shortened(item.spoken))];
+  const heard = heardLine(item);
+  const rest = heard ? [heard] : [];
+  if (item.same || !item.spoken) return [element("span", { class: "muted" }, item.same ? "as written" : "–"), ...rest];
+  return [element("div", { class: "text spoken", dir: "auto" }, shortened(item.spoken)), ...rest];
 }
 
 function shortened(text) {
@@ -131,14 +134,15 @@ function detailsRow(item) {
   }
   const texts = element("div", { class: "texts" }, wholeText("Written", item.written, spokenOf(item), "gone"));
   if (!item.same && item.spoken) texts.append(wholeText("Spoken", item.spoken, item.written, "new"));
+  if (item.heard) texts.append(wholeText("Heard", item.heard, spokenOf(item), "new", true));
   cell.append(texts, facts);
   if (item.takes && (item.takes.length > 1 || item.takes.some((take) => take.faults.length))) cell.append(takesTable(item.takes));
   return element("tr", { role: "row", class: "details" }, cell);
 }
 
-function wholeText(label, text, other, side) {
+function wholeText(label, text, other, side, loose = false) {
   const body = element("div", { class: "text", dir: "auto", tabindex: "0", role: "region", "aria-label": label });
-  showMarked(body, text, other, Math.max(text.length, other.length, 1), side);
+  showMarked(body, text, other, Math.max(text.length, other.length, 1), side, loose);
   return element("div", {}, element("h4", {}, `${label} · ${grouped.format(text.length)} characters`), body);
 }
 
@@ -156,6 +160,7 @@ function detailPairs(item) {
     ["Listen with", command && element("code", {}, command)],
     ["Chapter", item.chapter], ["Language", item.language], ["Mode", item.mode], ["Instruction", item.instruction],
     ["Speed", item.speed], ["Seed", item.seed], ["Profile", item.profile], ["Segments", item.segments],
+    ["Words misheard", typeof item.error_rate === "number" ? Math.round(100 * item.error_rate) + " %" : null],
     ["Device", item.device], ["Time to make", item.seconds ? clock(item.seconds) : null],
     ["Format", item.measured && `${grouped.format(item.measured.sample_rate_hz)} Hz, ${item.measured.channels === 1 ? "mono" : item.measured.channels + " channels"}`],
     ["Size", size === null ? null : size < 1e6 ? (size / 1e3).toFixed(1) + " kB" : (size / 1e6).toFixed(1) + " MB"],
@@ -166,9 +171,9 @@ function detailPairs(item) {
 }
 
 function takesTable(takes) {
-  const head = element("tr", {}, ...["Segment", "Attempt", "Seed", "Found", "Kept"].map((name) => element("th", { scope: "col" }, name)));
+  const head = element("tr", {}, ...["Segment", "Attempt", "Seed", "Found", "Heard", "Kept"].map((name) => element("th", { scope: "col" }, name)));
   const rows = takes.slice(0, 500).map((take) => element("tr", {},
     element("td", {}, String(take.segment)), element("td", {}, String(take.attempt)), element("td", {}, take.seed),
-    element("td", {}, element("bdi", {}, take.faults.join(", ") || "–")), element("td", {}, take.kept ? "yes" : "no")));
+    element("td", {}, element("bdi", {}, take.faults.join(", ") || "–")), element("td", { dir: "auto" }, take.heard || "–"), element("td", {}, take.kept ? "yes" : "no")));
   return element("table", { class: "plain takes" }, element("caption", {}, "Takes"), element("thead", {}, head), element("tbody", {}, ...rows));
 }

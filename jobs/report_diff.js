@@ -86,14 +86,20 @@ function at(reach, middle, k) {
   return value === undefined ? -1 : value;
 }
 
+// A recogniser's capitals and punctuation are its own: only words count.
+function asHeard(token) {
+  return /[\p{L}\p{N}]/u.test(token) ? token.toLowerCase() : " ";
+}
+
 // Fill `element` with `text`, the words that `other` lacks marked. Shows `limit` characters at most.
 // Returns true if something was left out.
-function showMarked(element, text, other, limit, side) {
+function showMarked(element, text, other, limit, side, loose = false) {
   element.textContent = "";
   const window_ = Math.min(2 * limit, MAX_CHARACTERS);
   const mine = tokens(text.slice(0, window_));
   const theirs = tokens(other.slice(0, window_));
-  const result = limit > MAX_CHARACTERS && text.length > MAX_CHARACTERS ? null : differences(mine, theirs);
+  const [ours, others] = loose ? [mine.map(asHeard), theirs.map(asHeard)] : [mine, theirs];
+  const result = limit > MAX_CHARACTERS && text.length > MAX_CHARACTERS ? null : differences(ours, others);
   const whole = limit >= text.length;
   if (!result) {
     element.textContent = whole ? text : cut(text, limit) + "…";
@@ -110,7 +116,7 @@ function showMarked(element, text, other, limit, side) {
       i++;
     }
     if (shown > limit) run = cut(run, run.length - (shown - limit));
-    if (marked && /\S/.test(run)) {
+    if (marked && (loose ? /[\p{L}\p{N}]/u : /\S/).test(run)) {
       const mark = document.createElement("mark");
       mark.className = side;
       mark.textContent = run;

@@ -15,10 +15,18 @@ Json = dict[str, Any]
 _WAVE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _LETTER_OF_PEAK = [_WAVE_LETTERS[peak * 63 // 100] for peak in range(101)]
 _HERE = Path(__file__).parent
-_SCRIPTS = ("report_diff.js", "report_player.js", "report_cells.js", "report.js")
+_SCRIPTS = ("report_diff.js", "report_player.js", "report_cells.js", "report_review.js", "report.js")
 
 
-def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequence[Json], total: int, held: int) -> None:
+def write_page(
+    file: TextIO,
+    run: Json,
+    items: Iterable[Json],
+    failures: Sequence[Json],
+    by_voice: Sequence[Json],
+    total: int,
+    held: int,
+) -> None:
     """Write the page for one run.
 
     All values are the plain ones that report.json holds, and every text in them is treated as hostile. `items` is
@@ -38,6 +46,7 @@ def write_page(file: TextIO, run: Json, items: Iterable[Json], failures: Sequenc
         "run": run,
         "verdict": verdict(run),
         "failures": failures,
+        "by_voice": by_voice,
         "total": total,
         "held": held,
         "style": Markup(style),

@@ -69,6 +69,8 @@ class ItemRow:
     """What the recogniser heard in its kept takes, joined; None: nobody listened."""
     error_rate: float | None = None
     """Wrong, lost and added words (syllables in Chinese) over those of the spoken text."""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What else its row says, as manifest fields: with id, text and a seed it is a row again. Empty: it has no row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,11 @@ def _run_locked(
         interrupted=isinstance(stopped, Interrupted),
     )
     from jobs.report import as_summary, write_reports
+    from jobs.retry import write_retry
 
     try:
         reports = write_reports(order.folder, facts, lambda: rows_of(journal, number, removed))
+        write_retry(order.folder, lambda: rows_of(journal, number, removed))
     except OSError as error:
         # Where the disk ended the run, it refuses the reports too: the run's own reason is the one to tell.
         raise stopped if isinstance(stopped, EnvironmentFault) else explain(error, order.folder) from error

@@ -14,6 +14,7 @@ from jobs.journal import Entry, Journal
 from jobs.metrics import Figures
 from jobs.records import Item, Measured, Prepared
 from jobs.report import DeviceRow, ItemRow, RunFacts, State, TakeRow
+from jobs.retry import asked_of
 from jobs.roster import Roster, Tally
 from jobs.seats import Seating
 from jobs.version import tool_version
@@ -231,6 +232,7 @@ def _row(entry: Entry) -> ItemRow:
         extra=item.extra,
         heard=result.get("heard"),
         error_rate=result.get("error_rate"),
+        asked=asked_of(item) if item.text and item.out else {},
     )
 
 

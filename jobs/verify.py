@@ -187,11 +187,11 @@ def work(spec: ListenerSpec, connection: Connection) -> None:
 def _listened(recogniser: object, job: ListenJob) -> Heard:
     import numpy as np
 
-    from jobs.hearing import errors, leaks
+    from jobs.hearing import errors, leaks, respelled
     from jobs.recogniser import Recogniser
 
     assert isinstance(recogniser, Recogniser)
     samples = np.fromfile(job.path, "<f4")
-    text = recogniser.transcribe(samples, job.sample_rate_hz, job.language)
+    text = respelled(recogniser.transcribe(samples, job.sample_rate_hz, job.language), job.text, job.language)
     count, length = errors(job.text, text, job.language)
     return Heard(text, count, length, leaks(job.text, text, job.language, job.others))

@@ -96,7 +96,7 @@ def report_run(folder: Path) -> dict[str, Any]:
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """Every output of a run folder by its path: what a user would copy away."""
-    ours = {"report.html", "report.json", "report.csv", "run.log"}
+    ours = {"report.html", "report.json", "report.csv", "retry.jsonl", "run.log"}
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
