@@ -76,7 +76,7 @@ class Planner:
         self._settings = settings
         self.engine = engine
         self._casting = casting
-        self._profiles = profiles
+        self._profile_parts = {name: profile.digest for name, profile in profiles.items()}
         self._front_end = front_end
         self._folder = folder
         self.engine_part = digest(engine.name, revision, settings.precision)
@@ -180,7 +180,7 @@ class Planner:
             "speed": digest(item.speed),
             "seed": digest(item.seed),
             "engine": self.engine_part,
-            "profile": self._profiles[item.profile].digest,
+            "profile": self._profile_parts[item.profile],
             "pauses": digest(item.pause_ms),
             "tags": digest(item.title, item.chapter),
             "finishing": self._finishing_part,
