@@ -25,7 +25,10 @@ PartialOption = Annotated[
     bool, typer.Option("--partial", help="Go on without items that failed or were not made yet. (default: no)")
 ]
 WaitOption = Annotated[
-    float, typer.Option("--wait", min=0, help="Seconds to wait for a run on the same folder. (default: 0)")
+    float,
+    typer.Option(
+        "--wait", min=0, show_default=False, help="Seconds to wait for a run on the same folder. (default: 0)"
+    ),
 ]
 _KINDS = ("chapters", "m4b")
 
@@ -37,10 +40,15 @@ def assemble(
         typer.Option("--out", "-o", metavar="FOLDER", help="Where the book goes. (default: beside FOLDER, NAME-book)"),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", help="`chapters`, `m4b`, or both with a comma. (default: chapters,m4b)")
+        str,
+        typer.Option(
+            "--format", show_default=False, help="`chapters`, `m4b`, or both with a comma. (default: chapters,m4b)"
+        ),
     ] = "chapters,m4b",
-    profile: Annotated[str, typer.Option("--profile", "-p", help="Profile of chapter files. (default: acx)")] = "acx",
-    m4b_profile: Annotated[str, typer.Option(help="Profile of the M4B. (default: m4b)")] = "m4b",
+    profile: Annotated[
+        str, typer.Option("--profile", "-p", show_default=False, help="Profile of chapter files. (default: acx)")
+    ] = "acx",
+    m4b_profile: Annotated[str, typer.Option(show_default=False, help="Profile of the M4B. (default: m4b)")] = "m4b",
     book: Annotated[
         Path | None,
         typer.Option(

@@ -29,10 +29,17 @@ _FORMATS, _PERS = ("srt", "vtt", "lrc", "json"), ("item", "chapter", "book")
 def subtitles(
     folder: FolderArgument,
     formats: Annotated[
-        str, typer.Option("--format", help="`srt`, `vtt`, `lrc`, `json`, several with commas. (default: srt)")
+        str,
+        typer.Option(
+            "--format", show_default=False, help="`srt`, `vtt`, `lrc`, `json`, several with commas. (default: srt)"
+        ),
     ] = "srt",
     per: Annotated[
-        str, typer.Option(help="A file for each `item`, or for each `chapter` or the `book` that `assemble` made.")
+        str,
+        typer.Option(
+            show_default=False,
+            help="A file for each `item`, or for each `chapter` or the `book` that `assemble` made. (default: item)",
+        ),
     ] = "item",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where they go. (default: beside the audio)")
