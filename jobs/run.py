@@ -266,7 +266,7 @@ def _produce(
         temporary=temporary,
         schedule=schedule,
         roster=roster,
-        finishers=max(1, min(4, devices.cores() // 4)),
+        finishers=min(devices.cores(), max(2, min(8, devices.cores() // 4))),  # they wait most of the time
         journal=journal,
         profiles=gear.profiles,
         progress=progress,
