@@ -9,10 +9,12 @@ journal, report. Lengths are log-normal, the longest item 60 times the median.
 `--slots 1` (default) speaks one utterance at a time. With more, a device speaks so many at once as CosyVoice's language
 model does: a step costs a fixed part and a part for each utterance in it.
 
-Columns: wall, of the whole command; span, from the start of the first take to the end of the last; efficiency, the time
-that the devices had work over devices times span (slots 1), or the span of the first row over devices times span; tail,
-from the first device that went idle for good to the last; parent, CPU time of the parent per item: of the loop that
-feeds and hears workers and finishers, without and with reading the texts, and of the whole command.
+Columns: wall, of the whole command; before, until the first take starts (plan, workers); span, from the start of the
+first take to the end of the last; after, from there to the end of the command (finishing the last items, report);
+efficiency, the time that the devices had work over devices times span (slots 1), or the span of the first row over
+devices times span; tail, from the first device that went idle for good to the last; parent, CPU time of the parent per
+item: of the loop that feeds and hears workers and finishers, without and with reading the texts, and of the whole
+command.
 """
 
 from __future__ import annotations
@@ -169,7 +171,9 @@ class Figures:
     """One run."""
 
     wall_s: float
+    before_s: float
     span_s: float
+    after_s: float
     busy_s: float
     tail_s: float
     parent: dict[str, float]
@@ -188,7 +192,7 @@ def run_once(folder: Path, manifest: Path, devices: int, factor: float, slots: i
         "SCALING_LOG": str(log),
     }
     words = ["run", str(manifest), "--engine", "benchmarks.scaling:SLEEPING", "--workers", str(devices), "-q"]
-    started = time.perf_counter()
+    started = time.time()
     done = subprocess.run(
         [sys.executable, __file__, "--measured", str(measurements), *words, "--out", str(out)],
         cwd=folder,
@@ -196,7 +200,7 @@ def run_once(folder: Path, manifest: Path, devices: int, factor: float, slots: i
         capture_output=True,
         text=True,
     )
-    wall_s = time.perf_counter() - started
+    ended = time.time()
     if done.returncode:
         raise SystemExit(done.stderr)
     spans = [
@@ -204,10 +208,12 @@ def run_once(folder: Path, manifest: Path, devices: int, factor: float, slots: i
         for path in log.iterdir()
     ]
     spans = [one for one in spans if one]
-    ends = [one[-1][1] for one in spans]
+    first, ends = min(one[0][0] for one in spans), [one[-1][1] for one in spans]
     return Figures(
-        wall_s=wall_s,
-        span_s=max(ends) - min(one[0][0] for one in spans),
+        wall_s=ended - started,
+        before_s=first - started,
+        span_s=max(ends) - first,
+        after_s=ended - max(ends),
         busy_s=sum(end - start for one in spans for start, end in one),
         tail_s=max(ends) - min(ends),
         parent=json.loads(measurements.read_text()),
@@ -236,8 +242,8 @@ def main() -> None:
         f"{options.items} items, median {statistics.median(words):g} words, longest {max(words)}; "
         f"{options.slots} at once on a device; load of this machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     )
-    print(f"{'':>7} {'':>7} {'':>7} {'':>10} {'':>7} {'parent, ms of CPU per item':>32}")
-    names = f"{'devices':>7} {'wall s':>7} {'span s':>7} {'efficiency':>10} {'tail s':>7}"
+    print(f"{'':>56} {'parent, ms of CPU per item':>32}")
+    names = f"{'devices':>7} {'wall s':>7} {'before':>7} {'span':>7} {'after':>6} {'efficiency':>10} {'tail s':>7}"
     print(f"{names} {'loop':>8} {'with texts':>11} {'all':>11}")
     first: tuple[int, float] | None = None
     with tempfile.TemporaryDirectory() as scratch:
@@ -251,7 +257,8 @@ def main() -> None:
                 efficiency = first[0] * first[1] / (devices * found.span_s)
             per_item = {name: seconds / options.items * 1000 for name, seconds in found.parent.items()}
             print(
-                f"{devices:>7} {found.wall_s:>7.1f} {found.span_s:>7.1f} {efficiency:>10.1%} {found.tail_s:>7.2f} "
+                f"{devices:>7} {found.wall_s:>7.1f} {found.before_s:>7.1f} {found.span_s:>7.1f} {found.after_s:>6.1f} "
+                f"{efficiency:>10.1%} {found.tail_s:>7.2f} "
                 f"{per_item['loop'] - per_item['texts']:>8.2f} {per_item['loop']:>11.2f} {per_item['all']:>11.2f}",
                 flush=True,
             )
