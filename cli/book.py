@@ -34,7 +34,10 @@ def book(
     ] = None,
     skip: Annotated[
         str,
-        typer.Option(help="Kinds of chapters to leave out, or boilerplate, front, back, none; comma-separated."),
+        typer.Option(
+            show_default=False,
+            help="Kinds of chapters, or boilerplate, front, back, none, to leave out. (default: boilerplate)",
+        ),
     ] = "boilerplate",
     depth: Annotated[
         int | None,
@@ -43,10 +46,21 @@ def book(
     heading: Annotated[
         str | None, typer.Option(help="Regular expression of lines that start a chapter in plain text. (default: none)")
     ] = None,
-    wrapped: Annotated[str, typer.Option(help="Plain text whose lines are cut at a width: auto, yes, no.")] = "auto",
-    notes: Annotated[str, typer.Option(help="Footnotes: drop, or keep where they stand.")] = "drop",
-    ruby: Annotated[str, typer.Option(help="Text with ruby: read its base or its reading.")] = "base",
-    tables: Annotated[str, typer.Option(help="Tables: read row by row, or drop.")] = "read",
+    wrapped: Annotated[
+        str,
+        typer.Option(
+            show_default=False, help="Plain text whose lines are cut at a width: auto, yes, no. (default: auto)"
+        ),
+    ] = "auto",
+    notes: Annotated[
+        str, typer.Option(show_default=False, help="Footnotes: drop, or keep where they stand. (default: drop)")
+    ] = "drop",
+    ruby: Annotated[
+        str, typer.Option(show_default=False, help="Text with ruby: read its base or its reading. (default: base)")
+    ] = "base",
+    tables: Annotated[
+        str, typer.Option(show_default=False, help="Tables: read row by row, or drop. (default: read)")
+    ] = "read",
     voice: Annotated[str | None, typer.Option(help="Voice that reads. (default: the run's)")] = None,
     dialogue_voice: Annotated[str | None, typer.Option(help="Voice of quoted speech. (default: who reads)")] = None,
     cast_file: Annotated[
@@ -58,12 +72,26 @@ def book(
     engine: Annotated[
         str | None, typer.Option(help="Engine the manifest is for: one with tags keeps emphasis. (default: no tags)")
     ] = None,
-    rows: Annotated[str, typer.Option(help="A row for each chapter or paragraph.")] = "chapter",
-    heading_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence after a heading.")] = 1200,
-    scene_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence at a scene break.")] = 2500,
-    verse_ms: Annotated[int, typer.Option(min=0, max=20_000, help="Silence between lines of a poem.")] = 400,
+    rows: Annotated[
+        str, typer.Option(show_default=False, help="A row for each chapter or paragraph. (default: chapter)")
+    ] = "chapter",
+    heading_ms: Annotated[
+        int, typer.Option(show_default=False, min=0, max=20_000, help="Silence after a heading. (default: 1200)")
+    ] = 1200,
+    scene_ms: Annotated[
+        int, typer.Option(show_default=False, min=0, max=20_000, help="Silence at a scene break. (default: 2500)")
+    ] = 2500,
+    verse_ms: Annotated[
+        int, typer.Option(show_default=False, min=0, max=20_000, help="Silence between lines of a poem. (default: 400)")
+    ] = 400,
     max_chars: Annotated[
-        int, typer.Option(min=1000, max=1_000_000, help="Longest text of a row; longer chapters become parts.")
+        int,
+        typer.Option(
+            show_default=False,
+            min=1000,
+            max=1_000_000,
+            help="Longest text of a row; longer chapters become parts. (default: 900000)",
+        ),
     ] = 900_000,
     title: Annotated[str | None, typer.Option(help="Title of the book. (default: as it says)")] = None,
     author: Annotated[str | None, typer.Option(help="Author of the book. (default: as it says)")] = None,

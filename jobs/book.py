@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-import logging
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -35,8 +35,6 @@ _NO_BOOKS = (
 )
 _HTML_SUFFIXES = (".html", ".htm", ".xhtml", ".xht")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd")
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +329,14 @@ def _write_cover(file: Path, book: Book) -> None:
         stream.write(data)
 
 
+def _beside(file: Path, manifest: Path) -> str:
+    """A path as the sidecar gives it: relative to its folder, where there is such a path."""
+    try:
+        return Path(os.path.relpath(file, manifest.parent)).as_posix()
+    except ValueError:  # another drive
+        return str(file.resolve())
+
+
 def _write_sidecar(made: Made, order: BookOrder) -> None:
     from jobs.files import file_digest
 
@@ -340,7 +346,7 @@ def _write_sidecar(made: Made, order: BookOrder) -> None:
         "source": order.file.name,
         "source_sha256": file_digest(str(order.file)),
         "manifest": order.out.name,
-        "cover": str(made.cover) if made.cover else None,
+        "cover": _beside(made.cover, order.out) if made.cover else None,
         "chapters": [asdict(one) for one in made.chapters],
         "findings": made.findings,
     }

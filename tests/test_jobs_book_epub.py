@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import zipfile
 from pathlib import Path
@@ -132,6 +133,7 @@ def test_cover_is_written_under_its_own_suffix(tmp_path: Path) -> None:
     )
     made(file, cover=tmp_path / "cover.png")
     assert (tmp_path / "cover.png").read_bytes() == image
+    assert json.loads((tmp_path / "made.book.json").read_text(encoding="utf-8"))["cover"] == "cover.png"
     with pytest.raises(UserError, match=r"is a \.png file; name it"):
         made(file, cover=tmp_path / "cover.jpg")
     with pytest.raises(UserError, match="no cover image"):
