@@ -17,7 +17,7 @@ import argparse
 import resource
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -28,10 +28,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.make_checkpoint import make_checkpoint
+from cosyvoice.assembly import ROOM, assemble
 from cosyvoice.config import ModelConfig
 from cosyvoice.engine import Utterance, Voice
 from cosyvoice.model_folder import find_files
-from cosyvoice.pipeline import ROOM, Pipeline, StageTimes, assemble
+from cosyvoice.pipeline import Pipeline, StageTimes
 from cosyvoice.precision import choose_precision
 from cosyvoice.read_config import read_config
 
@@ -54,7 +55,7 @@ def reference_audio(folder: Path, seconds: float = 3.0) -> Path:
 
 def measure(engine: Pipeline, voice: Voice, batch: int) -> tuple[float, StageTimes]:
     """Seconds for `batch` utterances at once, and the stages' shares."""
-    engine.times = StageTimes()
+    before = engine.times
     wanted = [Utterance(str(n), TEXT, voice, mode="zero_shot", seed=n) for n in range(batch)]
     start = perf_counter()
     heard = list(engine.speak(iter(wanted)))
@@ -63,7 +64,12 @@ def measure(engine: Pipeline, voice: Voice, batch: int) -> tuple[float, StageTim
     faults = [speech.error for speech in heard if speech.error]
     if faults or len(heard) != batch:
         raise SystemExit(f"{len(heard)} of {batch} spoken: {faults[:1]}")
-    return perf_counter() - start, engine.times
+    return perf_counter() - start, since(before, engine.times)
+
+
+def since(before: StageTimes, now: StageTimes) -> StageTimes:
+    """What was added between two readings."""
+    return StageTimes(**{field.name: getattr(now, field.name) - getattr(before, field.name) for field in fields(now)})
 
 
 def main() -> None:

@@ -99,7 +99,7 @@ COSYVOICE2 = EngineFacts(
     max_cjk_chars=70,
     max_words=45,
     needs_model=True,
-    factory="cosyvoice.pipeline:load",
+    factory="cosyvoice.assembly:load",
     accelerates=True,
     memory_bytes=_PIPELINE_BYTES,
 )
@@ -116,7 +116,7 @@ COSYVOICE3 = EngineFacts(
     max_cjk_chars=70,
     max_words=45,
     needs_model=True,
-    factory="cosyvoice.pipeline:load",
+    factory="cosyvoice.assembly:load",
     accelerates=True,
     memory_bytes=_PIPELINE_BYTES,
 )

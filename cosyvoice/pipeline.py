@@ -9,32 +9,26 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from cosyvoice.batches import buckets
 from cosyvoice.config import ModelConfig
 from cosyvoice.engine import DeviceFault, EngineError, Speech, Utterance, Voice
-from cosyvoice.flow import Flow, FlowRequest, change_speed
 from cosyvoice.guards import GAP_LEVEL, sample_flags, token_flags
 from cosyvoice.lm_request import NOT_FINITE, LmRequest, LmResult
-from cosyvoice.model_folder import ModelFiles, find_files
-from cosyvoice.placement import Placement, held_bytes, is_device_lost, is_out_of_memory, open_device
-from cosyvoice.precision import Precision, choose_precision
-from cosyvoice.read_config import read_config
+from cosyvoice.placement import held_bytes, is_device_lost, is_out_of_memory
+from cosyvoice.precision import Precision
 from cosyvoice.rescue import Rescue
 from cosyvoice.sampling import SILENT_IDS, drop_long_silences
 from cosyvoice.script import lm_request
+from cosyvoice.sounding import Sound, Sounding, Spoken
 from cosyvoice.speech_lm import SpeechLm
 from cosyvoice.tokenizer import TextTokenizer
-from cosyvoice.vocoder import Vocoder
 from cosyvoice.voice import BadReference, VoicePrompt, VoiceReader
-from cosyvoice.weights import read_checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -55,19 +49,16 @@ class Room:
     """Padded mel frames of one flow batch, reference included."""
 
 
-ROOM = {"cpu": Room(32, 32_768, 2_000), "accelerator": Room(128, 196_608, 32_000)}
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StageTimes:
     """Seconds spent in each stage since the engine was loaded, and what came out: `--profile-engine` prints it."""
 
-    reference_s: float = 0.0
-    lm_s: float = 0.0
-    flow_s: float = 0.0
-    vocoder_s: float = 0.0
-    speech_ids: int = 0
-    audio_s: float = 0.0
+    reference_s: float
+    lm_s: float
+    flow_s: float
+    vocoder_s: float
+    speech_ids: int
+    audio_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +70,6 @@ class _Cast:
     request: LmRequest
 
 
-@dataclass(slots=True)
-class _Ready:
-    """An utterance whose speech ids are there."""
-
-    cast: _Cast
-    ids: tuple[int, ...]
-    flags: tuple[str, ...] = field(default=())
-
-
 class Pipeline:
     """One loaded model on one device; satisfies `Engine`."""
 
@@ -97,8 +79,7 @@ class Pipeline:
         config: ModelConfig,
         tokenizer: TextTokenizer,
         lm: SpeechLm,
-        flow: Flow,
-        vocoder: Vocoder,
+        sounding: Sounding,
         voices: VoiceReader,
         rescue: Rescue,
         precision: Precision,
@@ -106,18 +87,18 @@ class Pipeline:
         device: torch.device,
     ) -> None:
         self._config, self.tokenizer = config, tokenizer
-        self._lm, self._flow, self._vocoder, self._voices = lm, flow, vocoder, voices
-        self._precision, self._room, self.device = precision, room, device
+        self._lm, self.sounding, self._voices = lm, sounding, voices
+        self._precision, self.device = precision, device
         self._rescue = rescue
         self._casts: dict[str, _Cast] = {}
         self._refused: list[Speech] = []
         self._again: deque[LmRequest] = deque()
         self._one_by_one = False
-        self._flow_frames = room.flow_frames
         self._self_test = ""
         self.placement = ""
         """What was checked of where it computes."""
-        self.times = StageTimes()
+        self._reference_s = self._lm_s = self._audio_s = 0.0
+        self._speech_ids = 0
         self.appetite = room.slots + room.slots // 2
         self._notes: list[str] = [] if precision.fallback is None else [precision.fallback]
 
@@ -126,10 +107,17 @@ class Pipeline:
         """What the engine holds on an accelerator; None for the CPU."""
         return held_bytes(self.device)
 
-    def weights(self) -> Iterator[Tensor]:
-        """Tensors that must lie on the device; the language model's text embedding stays on the host on purpose."""
-        for module in (self._flow.front, self._flow.estimator, self._vocoder.net):
-            yield from module.parameters()
+    @property
+    def times(self) -> StageTimes:
+        """Where the time went since the engine was loaded."""
+        return StageTimes(
+            reference_s=self._reference_s,
+            lm_s=self._lm_s,
+            flow_s=self.sounding.flow_s,
+            vocoder_s=self.sounding.vocoder_s,
+            speech_ids=self._speech_ids,
+            audio_s=self._audio_s,
+        )
 
     @property
     def sample_rate_hz(self) -> int:
@@ -145,7 +133,7 @@ class Pipeline:
             "threads": str(torch.get_num_threads()),
         }
         rescues = [f"{count} utterances needed the {step}" for step, count in self._rescue.counts.items()]
-        notes = "; ".join([*self._notes, *rescues])
+        notes = "; ".join([*self._notes, *self.sounding.notes, *rescues])
         told |= {"self test": self._self_test} if self._self_test else {}
         return told | ({"notes": notes} if notes else {})
 
@@ -159,7 +147,7 @@ class Pipeline:
             raise
 
     def _speak(self, source: Iterator[Utterance | None]) -> Iterator[Speech]:
-        ready: list[_Ready] = []
+        ready: list[Spoken] = []
         results = self._lm.generate(self._requests(source))
         while True:
             start = perf_counter()
@@ -171,13 +159,14 @@ class Pipeline:
                 self._make_do(error)
                 results = self._lm.generate(self._requests(source))
                 result = None
-            self.times.lm_s += perf_counter() - start
+            self._lm_s += perf_counter() - start
             if isinstance(result, LmResult):
                 ready += self._judge(result)
             yield from self._take_refused()
-            if ready and (result is _END or self._lm.live == 0 or self._frames(ready) >= self._flow_frames):
-                yield from self._sound(ready)
-                yield from self._take_refused()
+            if ready and (
+                result is _END or self._lm.live == 0 or self.sounding.frames(ready) >= self.sounding.most_frames
+            ):
+                yield from map(self._speech, self.sounding.sound(ready))
                 ready = []
             if result is _END:
                 return
@@ -213,8 +202,8 @@ class Pipeline:
         request = lm_request(utterance, nobody, self.tokenizer, self._config.generation)
         self._casts[utterance.id] = _Cast(utterance, nobody, request)
         result = next(entry for entry in self._lm.generate(iter([request])) if entry is not None)
-        speeches = [speech for entry in self._judge(result) for speech in self._sound([entry])]
-        refused = [speech.error for speech in self._take_refused()]
+        speeches = [self._speech(sound) for sound in self.sounding.sound(self._judge(result))]
+        refused = [speech.error for speech in (*self._take_refused(), *speeches) if speech.error]
         samples = speeches[0].samples if speeches else EMPTY
         if refused or not np.isfinite(samples).all() or float(np.abs(samples).max(initial=0.0)) < GAP_LEVEL:
             found = refused[0] if refused else "silence or numbers that are not finite"
@@ -225,7 +214,6 @@ class Pipeline:
         length_s = samples.size / self.sample_rate_hz
         ended = "" if result.ended else ", which did not end by itself: listen to the first items"
         self._self_test = f"{REHEARSAL!r} gave {length_s:.1f} s{ended}"
-        self.times = StageTimes()
 
     # -- from utterance to speech ids ------------------------------------------------------------------------------
 
@@ -251,7 +239,7 @@ class Pipeline:
                 yield None
                 continue
             finally:
-                self.times.reference_s += perf_counter() - start
+                self._reference_s += perf_counter() - start
             request = lm_request(utterance, prompt, self.tokenizer, self._config.generation)
             self._casts[utterance.id] = _Cast(utterance, prompt, request)
             yield request
@@ -271,7 +259,7 @@ class Pipeline:
         taken, self._refused = self._refused, []
         return taken
 
-    def _judge(self, result: LmResult) -> list[_Ready]:
+    def _judge(self, result: LmResult) -> list[Spoken]:
         """Speech ids of one utterance, flagged; none if there is nothing to hear."""
         cast = self._casts.pop(result.id)
         if result.fault == NOT_FINITE:
@@ -279,7 +267,7 @@ class Pipeline:
         if result.fault is not None:
             self._refuse(result.id, f"the language model gave up: {result.fault}")
             return []
-        self.times.speech_ids += len(result.tokens)
+        self._speech_ids += len(result.tokens)
         flags = token_flags(result.tokens, cast.prompt.speech_ids, SILENT_IDS)
         ids = result.tokens
         if self._config.generation == 3:
@@ -287,118 +275,15 @@ class Pipeline:
         if not ids:
             self._refuse(result.id, "the language model ended before it had spoken")
             return []
-        return [_Ready(cast, ids, flags if result.ended else (*flags, "runaway"))]
+        return [Spoken(cast.utterance, cast.prompt, ids, flags if result.ended else (*flags, "runaway"))]
 
-    # -- from speech ids to samples --------------------------------------------------------------------------------
-
-    def _frames(self, ready: list[_Ready]) -> int:
-        per_id = self._config.flow.frames_per_token
-        return sum(per_id * (len(entry.ids) + len(entry.cast.prompt.speech_ids)) for entry in ready)
-
-    def _sound(self, ready: list[_Ready]) -> Iterator[Speech]:
-        """Flow and vocoder for all of them, in batches that fit; a batch too large for the memory is halved."""
-        queue = list(ready)
-        while queue:
-            lengths = [self._frames([entry]) for entry in queue]
-            group = buckets(lengths, self._flow_frames)[0]
-            batch = [queue[index] for index in group]
-            try:
-                speeches = self._sound_batch(batch)
-            except torch.OutOfMemoryError as error:
-                if len(batch) == 1:
-                    raise DeviceFault(
-                        f"out of memory for one utterance of {lengths[group[0]]} frames: {error}"
-                    ) from error
-                self._flow_frames = max(1, self._flow_frames // 2)
-                self._notes.append(f"out of memory: flow batches are limited to {self._flow_frames} frames")
-                log.warning("%s", self._notes[-1])
-                continue
-            yield from speeches
-            queue = [entry for index, entry in enumerate(queue) if index not in set(group)]
-
-    def _sound_batch(self, batch: list[_Ready]) -> list[Speech]:
-        start = perf_counter()
-        mels = [self._finite(mel, entry) for mel, entry in zip(self._mels(batch), batch, strict=True)]
-        mels = [change_speed(mel, entry.cast.utterance.speed) for mel, entry in zip(mels, batch, strict=True)]
-        between = perf_counter()
-        seeds = [entry.cast.utterance.seed for entry in batch]
-        waves = [wave.cpu() for wave in self._vocoder.waveform(mels, seeds)]
-        self.times.flow_s += between - start
-        self.times.vocoder_s += perf_counter() - between
-        return [self._speech(entry, wave) for entry, wave in zip(batch, waves, strict=True)]
-
-    def _mels(self, batch: list[_Ready]) -> list[Tensor]:
-        return self._flow.mel([self._flow_request(entry) for entry in batch])
-
-    def _finite(self, mel: Tensor, entry: _Ready) -> Tensor:
-        """The mel, or one from a safer flow; what stays not finite is found by the take's checks."""
-        if bool(torch.isfinite(mel).all()):
-            return mel
-        rescued = self._rescue.mel(self._flow_request(entry))
-        return mel if rescued is None else rescued
-
-    def _flow_request(self, entry: _Ready) -> FlowRequest:
-        prompt = entry.cast.prompt
-        return FlowRequest(
-            tokens=torch.tensor(entry.ids, dtype=torch.int64),
-            prompt_tokens=torch.tensor(prompt.speech_ids, dtype=torch.int64),
-            prompt_mel=prompt.mel,
-            embedding=prompt.embedding,
-        )
-
-    def _speech(self, entry: _Ready, wave: Tensor) -> Speech:
-        samples = wave.numpy().astype(np.float32, copy=False)
-        self.times.audio_s += samples.size / self.sample_rate_hz
-        flags = (*entry.flags, *sample_flags(samples, self.sample_rate_hz))
-        return Speech(entry.cast.utterance.id, samples, self.sample_rate_hz, flags=flags)
+    def _speech(self, sound: Sound) -> Speech:
+        utterance = sound.spoken.utterance
+        if sound.samples is None:
+            return Speech(utterance.id, EMPTY, self.sample_rate_hz, error=sound.error)
+        self._audio_s += sound.samples.size / self.sample_rate_hz
+        flags = (*sound.spoken.flags, *sample_flags(sound.samples, self.sample_rate_hz))
+        return Speech(utterance.id, sound.samples, self.sample_rate_hz, flags=flags)
 
 
 _END = object()
-
-
-def load(*, model_folder: str | None, device: str, precision: str, threads: int) -> Pipeline:
-    """Load a model folder on a device. Raises ModelMissing or EngineError with what to do."""
-    if model_folder is None:
-        raise EngineError("a CosyVoice engine needs a model folder: give --model FOLDER")
-    files = find_files(Path(model_folder))
-    place = open_device(device)
-    placement = Placement(place)
-    room = ROOM["cpu" if place.type == "cpu" else "accelerator"]
-    engine = assemble(files, read_config(files), place, choose_precision(place, precision), room, threads)
-    engine.placement = placement.prove(engine.weights())
-    engine.rehearse()
-    return engine
-
-
-def assemble(
-    files: ModelFiles, config: ModelConfig, place: torch.device, formats: Precision, room: Room, threads: int
-) -> Pipeline:
-    """Put the networks of a model folder together. The checkpoints are memory-mapped; no tensor is held twice."""
-    torch.set_num_threads(threads)
-    return Pipeline(
-        config=config,
-        tokenizer=TextTokenizer(files.text_folder, config.generation),
-        lm=SpeechLm(
-            config.lm,
-            read_checkpoint(files.llm),
-            precision=formats,
-            device=place,
-            slots=room.slots,
-            token_budget=room.lm_tokens,
-            name="llm.pt",
-        ),
-        flow=Flow.build(config.flow, read_checkpoint(files.flow), place, formats.flow),
-        vocoder=Vocoder.build(config.vocoder, read_checkpoint(files.hift), place),
-        voices=VoiceReader(files, config, cache_folder=voice_cache(files), threads=threads),
-        rescue=Rescue(files, config, place, formats),
-        precision=formats,
-        room=room,
-        device=place,
-    )
-
-
-def voice_cache(files: ModelFiles) -> Path:
-    """Where features of reference audio are kept for all runs and workers of this user."""
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("cosyvoice-batch")) / "voices" / f"cosyvoice{files.generation}"

@@ -12,11 +12,12 @@ import pytest
 import torch
 
 from benchmarks.make_checkpoint import make_checkpoint
+from cosyvoice.assembly import load
 from cosyvoice.engine import EngineError, ModelMissing, Speech, Utterance, Voice
 from cosyvoice.guards import sample_flags, token_flags
 from cosyvoice.kv_cache import KvCache
 from cosyvoice.model_folder import Generation
-from cosyvoice.pipeline import Pipeline, load
+from cosyvoice.pipeline import Pipeline
 from cosyvoice.script import lm_request
 from cosyvoice.tokenizer import TextTokenizer
 from cosyvoice.voice import VoicePrompt
@@ -109,7 +110,7 @@ def test_a_device_short_of_memory_makes_do_with_less(engine: Pipeline, monkeypat
     """The allocator refuses large blocks (torch's own functions are made to, as on a small card): fewer utterances at
     once in the language model, smaller flow batches, the same audio."""
     calm = spoken(engine, utterances())
-    limit, slots, mel, grow = engine._flow_frames, engine._lm.slots, engine._flow.mel, KvCache.resize
+    limit, slots, mel, grow = engine.sounding.most_frames, engine._lm.slots, engine.sounding.flow.mel, KvCache.resize
 
     def small_flow(requests: list[object]) -> list[torch.Tensor]:
         if len(requests) > 1:
@@ -121,17 +122,18 @@ def test_a_device_short_of_memory_makes_do_with_less(engine: Pipeline, monkeypat
             raise torch.OutOfMemoryError("no room for so many rows")
         grow(cache, rows, capacity)
 
-    monkeypatch.setattr(engine._flow, "mel", small_flow)
+    monkeypatch.setattr(engine.sounding.flow, "mel", small_flow)
     monkeypatch.setattr(KvCache, "resize", small_cache)
     engine._lm._reset(slots, 32_768)
     try:
         tight = spoken(engine, utterances())
-        assert engine._flow_frames < limit and engine._lm.slots <= 8
+        assert engine.sounding.most_frames < limit and engine._lm.slots <= 8
         assert "flow batches" in engine.description["notes"] and "language model holds" in engine.description["notes"]
     finally:
-        engine._flow_frames = limit
+        engine.sounding.most_frames = limit
         engine._lm._reset(slots, 32_768)
         engine._notes.clear()
+        engine.sounding.notes.clear()
     assert all(np.abs(tight[key].samples - calm[key].samples).max() < 1e-4 for key in calm)
 
 

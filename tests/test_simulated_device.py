@@ -320,7 +320,7 @@ import pathlib, sys
 import numpy as np
 from benchmarks.make_checkpoint import make_checkpoint
 from cosyvoice.engine import Utterance, Voice
-from cosyvoice.pipeline import load
+from cosyvoice.assembly import load
 voice = Voice('guest', 'guest', audio=REFERENCE, text='希望你以后能够做的比我还好呦。')
 texts = ['今天天气不错，我们去公园走走吧。', 'A longer sentence, so that lengths differ in a batch.']
 for generation in (2, 3):
