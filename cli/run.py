@@ -13,7 +13,7 @@ import typer
 from cli.options import gather_settings, with_settings
 from cli.output import complain, count, display, problems, result
 from cli.stop import Stop
-from jobs.errors import UserError
+from jobs.errors import InvalidInput, UserError
 
 if TYPE_CHECKING:
     from jobs.errors import Problem
@@ -105,7 +105,13 @@ def run(
     tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
         order = Order(source.path, folder, settings, reader(source, tally, settings.only), command_line())
-        finding = run_order(order, display(quiet, verbose), stop.check)
+        try:
+            finding = run_order(order, display(quiet, verbose), stop.check)
+        except InvalidInput as invalid:
+            if as_json:
+                told = [str(problem) for problem in invalid.problems]
+                result({"folder": str(folder), "problems": told, "problems_count": invalid.total})
+            raise
         if not quiet:
             tell_notes(source, tally)
     problems([str(problem) for problem in finding.problems], finding.problems_count)

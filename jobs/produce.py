@@ -203,6 +203,9 @@ class Production:
         make_folder(final.parent)
         try:
             temporary.replace(final)
+        except IsADirectoryError:
+            self._enter_failure(opened, f"a folder stands where {opened.item.out} belongs; move it away")
+            return
         except OSError as error:
             raise explain(error, final) from error
         self._journal.done(opened.item, opened.parts, measured.size_bytes, _result(opened, measured))

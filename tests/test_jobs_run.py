@@ -227,3 +227,18 @@ def test_report_shows_a_run_again(cli: RunCli, tmp_path: Path) -> None:
     assert shown.code == 0 and "3 done" in shown.out and "hello.wav" in shown.out
     assert json.loads(cli("report", "m-out", "--json").out)["run"]["exit_code"] == 0
     assert cli("report", "nowhere").code == 2
+
+
+def test_a_folder_in_an_outputs_place_fails_that_item_only(cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "m-out" / "menu.wav" / "inside").mkdir(parents=True)
+    ended = make(cli, tmp_path)
+    assert ended.code == 3, ended.err
+    items = report_items(tmp_path / "m-out")
+    assert items["menu"]["state"] == "failed" and "a folder stands where menu.wav belongs" in items["menu"]["reason"]
+    assert items["hello"]["state"] == items["bye"]["state"] == "done"
+
+
+def test_mistakes_of_a_manifest_are_json_where_json_is_asked_for(cli: RunCli, tmp_path: Path) -> None:
+    ended = make(cli, tmp_path, "--json", rows=[*ROWS, {"id": "x", "text": "Hi.", "speed": 9}])
+    assert ended.code == 2 and ended.json()["problems_count"] == 1
+    assert "m.jsonl:4: speed" in ended.json()["problems"][0]
