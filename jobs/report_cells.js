@@ -134,7 +134,9 @@ function detailsRow(item) {
   }
   const texts = element("div", { class: "texts" }, wholeText("Written", item.written, spokenOf(item), "gone"));
   if (!item.same && item.spoken) texts.append(wholeText("Spoken", item.spoken, item.written, "new"));
-  if (item.heard) texts.append(wholeText("Heard", item.heard, spokenOf(item), "new", true));
+  if (item.heard) {
+    texts.append(wholeText("Asked", spokenOf(item), item.heard, "gone", true), wholeText("Heard", item.heard, spokenOf(item), "new", true));
+  }
   cell.append(texts, facts);
   if (item.takes && (item.takes.length > 1 || item.takes.some((take) => take.faults.length))) cell.append(takesTable(item.takes));
   return element("tr", { role: "row", class: "details" }, cell);

@@ -4,6 +4,7 @@
 
 const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}";
 const TOKEN = new RegExp(`\\s+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|[^]`, "gu");
+const WORD = /[\p{L}\p{N}]/u;
 const MAX_EDITS = 1500;
 const MAX_CHARACTERS = 60000;
 
@@ -88,7 +89,7 @@ function at(reach, middle, k) {
 
 // A recogniser's capitals and punctuation are its own: only words count.
 function asHeard(token) {
-  return /[\p{L}\p{N}]/u.test(token) ? token.toLowerCase() : " ";
+  return WORD.test(token) ? token.toLowerCase() : " ";
 }
 
 // Fill `element` with `text`, the words that `other` lacks marked. Shows `limit` characters at most.
@@ -105,7 +106,7 @@ function showMarked(element, text, other, limit, side, loose = false) {
     element.textContent = whole ? text : cut(text, limit) + "…";
     return !whole;
   }
-  const flags = result[0];
+  const flags = loose ? result[0].map((differs, i) => (WORD.test(mine[i]) ? differs : 0)) : result[0];
   let shown = 0;
   for (let i = 0; i < mine.length && shown < limit; ) {
     let run = "";
@@ -116,7 +117,7 @@ function showMarked(element, text, other, limit, side, loose = false) {
       i++;
     }
     if (shown > limit) run = cut(run, run.length - (shown - limit));
-    if (marked && (loose ? /[\p{L}\p{N}]/u : /\S/).test(run)) {
+    if (marked && /\S/.test(run)) {
       const mark = document.createElement("mark");
       mark.className = side;
       mark.textContent = run;

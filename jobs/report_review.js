@@ -1,6 +1,6 @@
 // Review: items are marked `ok` or `redo` by key, the marks stay in this browser, the redos leave as a manifest.
 
-const REVIEW_KEY = "cosyvoice-batch review " + document.body.dataset.run;
+const REVIEW_KEY = "cosyvoice-batch review " + document.querySelector("main").dataset.run;
 const MARKS = { o: "ok", r: "redo" };
 const isFlagged = (item) => (item.takes || []).some((take) => take.kept && take.faults.length) ||
   item.warnings.some((text) => text.includes("listen to it"));

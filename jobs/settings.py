@@ -57,7 +57,7 @@ class Settings:
     """Whether every take is transcribed and compared with its text."""
     verify_model: Path | None = None
     """Folder of a whisper model for CTranslate2."""
-    verify_threshold: float = 0.25
+    verify_threshold: float = 0.3
     """Wrong words (syllables in Chinese) over those of the text, above which a take was not understood."""
     verify_policy: Literal["flag", "fail"] = "flag"
     max_failures: int | None = None

@@ -46,6 +46,8 @@ HOP_S, WINDOW_S = 0.025, 0.032
 PRINT_HZ = 12_000
 """Fingerprints need no more of the spectrum than half of this."""
 REPEAT_S, REPEAT_LONGEST_S, REPEAT_APART_S = 0.8, 6.0, 0.5
+UNIT_REST_S = 0.12
+"""What a comma may add to a repeated word."""
 REPEAT_LIKENESS = 0.85
 REPEAT_SAMENESS = 0.75
 """Likeness within the repeated part itself: above it the sound is one tone, and all of it is like all of it."""
@@ -168,10 +170,12 @@ def _rate(frames: _Frames, spoken: str, speed: float) -> list[str]:
 
 
 def repeats_itself(spoken: str) -> bool:
-    """Whether the text itself says something twice in a row: `no, no`, `快跑，快跑`, `888888`."""
+    """Whether the text itself says something twice in a row that is long enough to be found: `快跑，快跑`, `888888`,
+    not `看看`."""
     said = units(spoken)
     return any(
         said[at : at + size] == said[at + size : at + 2 * size]
+        and expected_seconds(" ".join(said[at : at + size]), 1.0) + UNIT_REST_S * size > REPEAT_S / 2
         for size in range(1, len(said) // 2 + 1)
         for at in range(len(said) - 2 * size + 1)
     )

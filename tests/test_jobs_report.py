@@ -129,7 +129,7 @@ def test_every_item_of_the_json_stands_on_its_own_line(tmp_path: Path) -> None:
 
 def test_key_order_is_the_order_of_the_fields(tmp_path: Path) -> None:
     document, table, _ = write(tmp_path, ITEM)
-    assert list(document) == ["schema", "run", "items"]
+    assert list(document) == ["schema", "run", "by_voice", "items"]
     assert list(document["items"][0])[:4] == ["line", "id", "state", "reason"]
     assert list(table[0]) == list(CSV_COLUMNS)
 

@@ -129,9 +129,9 @@ def test_any_samples_are_judged(values: list[float]) -> None:
 
 
 def test_texts_that_repeat_themselves() -> None:
-    for text in ("No, no.", "快跑，快跑！", "888888", "to be or to be or not", "高高兴兴"):
+    for text in ("No, no, no, no.", "快跑，快跑！", "888888", "to be or to be or not"):
         assert repeats_itself(text)
-    for text in ("", "One cat to feed, two cats to feed.", "一只猫要喂，两只猫要喂", "Banana"):
+    for text in ("", "One cat to feed, two cats to feed.", "一只猫要喂，两只猫要喂", "Banana", "高高兴兴", "看看"):
         assert not repeats_itself(text)
 
 

@@ -370,8 +370,11 @@ def hostile(text: str) -> ItemRow:
         warnings=(text,),
         extra={text: text, "__proto__": text},
         device=text,
-        takes=(TakeRow(0, 0, 1, (text,), True),),
+        takes=(TakeRow(0, 0, 1, (text,), True, text, 0.5),),
         measured=replace(MEASURED, notes=(text,)),
+        heard=text,
+        error_rate=0.5,
+        asked={text: text, "__proto__": text},
     )
 
 
@@ -388,6 +391,7 @@ def test_hostile_text_is_only_text(opened: Any) -> None:
         lexicon_unused=tuple(HOSTILE),
     )
     page = opened(rows, facts).page
+    page.select_option("#sort", "line")
     page.evaluate("document.querySelectorAll('.more').forEach((button) => button.click())")
     assert page.locator(".details").count() == len(rows)
     page.wait_for_timeout(300)

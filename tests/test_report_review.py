@@ -48,6 +48,7 @@ def test_flagged_items_come_first_with_what_was_heard(opened: Any) -> None:
     ]
     page.get_by_role("button", name="misheard", exact=True).click()
     assert "Heard · 20 characters" in page.locator(".details").inner_text()
+    assert page.locator(".details mark").all_text_contents() == ["1", "one", "sales", "snails"]
     page.select_option("#sort", "line")
     assert shown.ids() == ["fine", "misheard", "lost", "removed"]
 
