@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from cli.output import LINE_EVERY_S, complain
 
@@ -52,7 +52,7 @@ class PullBar:
     """For a terminal: one bar over all files, with the name of the one at work."""
 
     def __init__(self) -> None:
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[NoReturn] | None = None
 
     def say(self, message: str) -> None:
         if self._bar is None:
@@ -65,10 +65,9 @@ class PullBar:
     def starts(self, total_bytes: int, done_bytes: int) -> None:
         from tqdm import tqdm
 
-        bar: tqdm[None] = tqdm(
+        self._bar = tqdm(
             total=total_bytes, initial=done_bytes, unit="B", unit_scale=True, dynamic_ncols=True, file=sys.stderr
         )
-        self._bar = bar
 
     def file(self, path: str) -> None:
         if self._bar is not None:
