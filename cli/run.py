@@ -81,6 +81,9 @@ def run(
         bool, typer.Option("--dry-run", help="Same as `check`: plan, make nothing. (default: no)")
     ] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Same as --max-failures 1. (default: no)")] = False,
+    profile_engine: Annotated[
+        bool, typer.Option("--profile-engine", help="Print where the engine's time went. (default: no)")
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -119,9 +122,25 @@ def run(
         result({"folder": str(folder), "reports": [str(path) for path in finding.reports], **finding.summary})
     if not quiet:
         complain(closing_line(finding.summary, folder))
+    if profile_engine:
+        tell_stages(finding.summary)
     if finding.message:
         complain(f"error: {finding.message}")
     raise typer.Exit(finding.exit_code)
+
+
+def tell_stages(summary: Mapping[str, Any]) -> None:
+    """Where the engine's time went, a line for each device."""
+    for device in summary["devices"]:
+        stages = device["stages"]
+        if not stages:
+            complain(f"{device['name']}: this engine does not tell its stages apart")
+            continue
+        told = ", ".join(
+            f"{name.removesuffix('_s')} {value:.1f} s" for name, value in stages.items() if name.endswith("_s")
+        )
+        speed = f"; {stages['speech_ids'] / stages['lm_s']:.0f} speech ids a second" if stages.get("lm_s") else ""
+        complain(f"{device['name']}: {told}{speed}")
 
 
 def reader(source: Source, tally: Tally, only: str | None = None) -> Callable[[RowRules], Iterator[Item | Problem]]:

@@ -110,7 +110,7 @@ def told(take: Take) -> list[str]:
 
 
 LEVEL_STEP_DB = 9.0
-"""Neighbouring segments of one voice lie within 5 dB in real audio (docs/quality.md)."""
+"""A jump between neighbouring segments that a listener notices; a choice, not yet measured on a corpus."""
 
 
 def level_steps(kept: Sequence[Take]) -> list[str]:

@@ -95,6 +95,9 @@ class DeviceRow:
     """Most host memory that one worker held; 0: not measured."""
     device_peak_bytes: int = 0
     """The same of the device's own memory."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of each stage inside the engine, added up over the workers, and the speech ids and audio that came out;
+    empty for engines that keep no tally."""
 
 
 @dataclass(frozen=True, slots=True)

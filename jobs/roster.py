@@ -60,6 +60,8 @@ class Tally:
     restarts: int = 0
     host_peak_bytes: int = 0
     device_peak_bytes: int = 0
+    stages: dict[str, float] = field(default_factory=dict)
+    """Seconds of each stage inside the engine and what came out, as its present process tells."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -205,6 +207,9 @@ class Roster:
                 raise explain(OSError(number, text), path)
             case ("fault", "load", text):
                 self._retire(worker, text)
+            case ("told", description, stages):
+                worker.description = description
+                worker.tally.stages = stages
             case ("memory", host_bytes, device_bytes):
                 worker.remember_memory(host_bytes, device_bytes)
             case ("fault", kind, text):

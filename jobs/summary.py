@@ -146,8 +146,14 @@ def _device_row(device: str, tallies: list[Tally], wall_s: float) -> DeviceRow:
         restarts=sum(tally.restarts for tally in tallies),
         host_peak_bytes=max(tally.host_peak_bytes for tally in tallies),
         device_peak_bytes=max(tally.device_peak_bytes for tally in tallies),
+        stages=_stages(tallies),
         notes=tuple(note for tally in tallies for note in tally.notes),
     )
+
+
+def _stages(tallies: list[Tally]) -> dict[str, float]:
+    names = dict.fromkeys(name for tally in tallies for name in tally.stages)
+    return {name: round(sum(tally.stages.get(name, 0.0) for tally in tallies), 3) for name in names}
 
 
 def log_devices(facts: RunFacts) -> None:

@@ -1,7 +1,8 @@
 """One process on one device: load the engine once, speak what comes, write each take beside the journal.
 
 Messages in: ("speak", Job) and ("end",). Messages out: ("ready", description, appetite), ("beat",),
-("take", job key, Take | None, error, seconds), ("memory", host bytes, device bytes), ("fault", kind, message).
+("take", job key, Take | None, error, seconds), ("memory", host bytes, device bytes), ("told", description, stages),
+("fault", kind, message).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -92,7 +93,7 @@ class _Desk:
         self._in_hand: dict[str, SpeakJob] = {}
         self._last_beat = time.monotonic()
         self._last_end = time.monotonic()
-        self._memory_told = 0.0
+        self._memory_told = self._stages_told = 0.0
         threading.Thread(target=self._receive, daemon=True).start()
 
     def _receive(self) -> None:
@@ -154,6 +155,14 @@ class _Desk:
             self._memory_told = now
             held = getattr(self._engine, "device_memory_bytes", None)  # engines on accelerators know it
             self._connection.send(("memory", resident_bytes(), held))
+        self._tell_stages(now)
+
+    def _tell_stages(self, now: float) -> None:
+        """Where the engine's time went, and what it noted of itself, from engines that keep such a tally."""
+        times = getattr(self._engine, "times", None)
+        if times is not None and (now - self._stages_told >= BEAT_S or not self._in_hand):
+            self._stages_told = now
+            self._connection.send(("told", self._engine.description, asdict(times)))
 
 
 def _judged(speech: Speech, utterance: Utterance) -> tuple[tuple[str, ...], float | None]:

@@ -141,7 +141,7 @@ def _alive(pid: int) -> bool:
 
 def test_a_second_run_is_refused_and_names_the_holder(tmp_path: Path, cli: RunCli) -> None:
     write_jsonl(tmp_path / "m.jsonl", rows(30))
-    first = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.2"})
+    first = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.6"})
     wait_for(lambda: list((tmp_path / "m-out").rglob("*.wav")))
     second = cli("run", "m.jsonl", *SLOW)
     assert second.code == 5 and f"process {first.pid}" in second.err

@@ -38,8 +38,9 @@ def test_modes_end_in_files_and_a_kill_costs_nothing(model: Path, cli: RunCli, t
     shutil.copy(REFERENCE, tmp_path / "guest.wav")
     write_jsonl(tmp_path / "m.jsonl", rows())
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    calm = cli("run", "m.jsonl", "--model", str(model), "-o", "calm", *WORDS, "--json", env=env)
+    calm = cli("run", "m.jsonl", "--model", str(model), "-o", "calm", *WORDS, "--profile-engine", env=env)
     assert calm.code == 0, calm.err
+    assert "speech ids a second" in calm.err
     items = report_items(tmp_path / "calm")
     assert {name: item["mode"] for name, item in items.items()} == {
         "clone": "zero_shot", "foreign": "cross_lingual", "told": "instruct", "long": "zero_shot",
@@ -47,6 +48,7 @@ def test_modes_end_in_files_and_a_kill_costs_nothing(model: Path, cli: RunCli, t
     assert items["clone"]["spoken"] == "您有三条新消息。" and "[laughter]" in items["told"]["spoken"]
     assert items["long"]["segments"] > 1
     run = report_run(tmp_path / "calm")
+    assert run["devices"][0]["stages"]["speech_ids"] > 0 and "gave" in run["engine"]["self test"]
     assert run["engine"]["name"] == f"cosyvoice{model.name[-1]}" and run["warnings"] == []
     assert list((tmp_path / "cache").rglob("*.safetensors")), "the reference's features are kept"
 
