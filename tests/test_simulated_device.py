@@ -197,7 +197,9 @@ def test_one_of_three_is_lost_one_has_no_room_and_the_result_is_the_same(
         [Card(), Card(), Card(total=5 * MIB)],
         faults=[
             Fault(1, "lost", "cos", after=1, once=str(tmp_path / "was lost")),
-            Fault(0, "slow", "cos", milliseconds=200),
+            # Slow enough that the last device to load still finds work.
+            Fault(0, "slow", "cos", milliseconds=700),
+            Fault(2, "slow", "cos", milliseconds=700),
         ],
         tally=tmp_path,
     )
