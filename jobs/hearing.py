@@ -165,7 +165,7 @@ def _other_numbers(figures: str, language: str) -> list[str]:
             " ".join(str(num2words(int(d), lang=language)) for d in plain),
         ]
     except (NotImplementedError, OverflowError):
-        return [figures]
+        return [figures]  # a language or a size without number words: compared as it was written
 
 
 def _tidy_english(text: str) -> str:

@@ -190,7 +190,7 @@ def test_other_files_than_the_known_ones_are_refused_before_they_are_read(tmp_pa
 NAME = "pkuseg-0.0.25/pkuseg/models/default/features.pkl"
 HOSTILE: list[tuple[str, list[tuple[str, bytes | str]], str]] = [
     ("climbs out", [("../../features.pkl", FEATURES), ("weights.npz", WEIGHTS)], "points outside"),
-    ("absolute", [("/tmp/features.pkl", FEATURES), ("weights.npz", WEIGHTS)], "points outside"),
+    ("absolute", [("/elsewhere/features.pkl", FEATURES), ("weights.npz", WEIGHTS)], "points outside"),
     ("link", [(NAME, "/etc/passwd"), ("weights.npz", WEIGHTS)], "not a plain file"),
     ("two of them", [("a/features.pkl", FEATURES), ("b/features.pkl", FEATURES)], "2 files called"),
     ("same name twice", [(NAME, FEATURES), (NAME, b"other")], "2 files called"),

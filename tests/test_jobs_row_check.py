@@ -80,7 +80,7 @@ def test_the_mode_follows_from_what_the_row_brings(folder: Path, values: dict[st
         ({"text": "x" * 1_000_001}, "text: has 1,000,001 characters"),
         ({"profile": "ivr-ulaw"}, "out: the naming '{campaign}/{id}' needs 'campaign'"),
         ({"profile": "ivr-ulaw", "campaign": "May"}, "out: 'May' is no name for this profile; use small letters"),
-        ({"out": "/tmp/x"}, "out: is absolute"),
+        ({"out": "/elsewhere/x"}, "out: is absolute"),
         ({"speeed": "1"}, "speeed: no field is called this; did you mean 'speed'?"),
     ],
 )
