@@ -6,12 +6,11 @@ The two ONNX networks of the model folder are loaded when the first reference is
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,21 +28,14 @@ from cosyvoice.features import (
     whisper_log_mel,
 )
 from cosyvoice.model_folder import ModelFiles
-from cosyvoice.reference_end import with_quiet_end
+from cosyvoice.onnx_network import OnnxNetwork
+from cosyvoice.reference_file import BadReference, decode, read_bytes
 
-if TYPE_CHECKING:
-    import onnxruntime
+__all__ = ["BadReference", "VoicePrompt", "VoiceReader", "read_stored_speakers", "stored_embedding"]
 
 log = logging.getLogger(__name__)
 
-MAX_REFERENCE_S = 30.0
-MIN_REFERENCE_S = 0.1
-_MAX_FILE_BYTES = 256 << 20
 _FEATURES_VERSION = "2"
-
-
-class BadReference(ValueError):
-    """A reference audio from which no voice can be made; the message is for the person who chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +58,7 @@ class VoiceReader:
     def __init__(self, files: ModelFiles, config: ModelConfig, *, cache_folder: Path | None, threads: int = 1) -> None:
         self._files, self._config, self._threads = files, config, threads
         self._cache_folder = cache_folder
-        self._sessions: dict[Path, onnxruntime.InferenceSession] = {}
+        self._networks: dict[Path, OnnxNetwork] = {}
         self._stored: dict[str, Any] | None = None
 
     def read(self, audio: Path) -> VoicePrompt:
@@ -75,7 +67,7 @@ class VoiceReader:
         One that stops on its last word gets the silence that it lacks (reference_end.py), lest that word leak.
         Raises BadReference if the file is none, or too short or too long for the model.
         """
-        content = _read_bytes(audio)
+        content = read_bytes(audio)
         cached = self._cache_path(content)
         prompt = _load_cached(cached) if cached is not None else None
         if prompt is None:
@@ -97,10 +89,10 @@ class VoiceReader:
 
     def close(self) -> None:
         """Release the ONNX networks (about 0.5 GB); the next uncached reference loads them again."""
-        self._sessions.clear()
+        self._networks.clear()
 
     def _compute(self, audio: Path, content: bytes) -> VoicePrompt:
-        samples, rate_hz = _decode(audio, content)
+        samples, rate_hz = decode(audio, content)
         at_16k = resample(samples, rate_hz, WHISPER_RATE_HZ)
         at_24k = resample(samples, rate_hz, self._config.mel.sample_rate_hz)
         assert WHISPER_RATE_HZ == KALDI_RATE_HZ
@@ -119,15 +111,15 @@ class VoiceReader:
 
     def _speech_ids(self, at_16k: Floats) -> tuple[int, ...]:
         features = whisper_log_mel(at_16k)[None]
-        inputs = (features, np.array([features.shape[2]], dtype=np.int32))
-        ids = tuple(int(token) for token in self._run(self._files.speech_tokenizer, inputs).ravel())
+        length = np.array([features.shape[2]], dtype=np.int32)
+        ids = tuple(int(token) for token in self._network(self._files.speech_tokenizer).run(features, length).ravel())
         vocabulary = self._config.lm.speech_vocabulary
         if any(not 0 <= token < vocabulary for token in ids):
             raise ModelMissing(f"{self._files.speech_tokenizer} gives ids outside 0..{vocabulary - 1}: wrong file?")
         return ids
 
     def _embedding(self, at_16k: Floats) -> Floats:
-        embedding = self._run(self._files.speaker_encoder, (kaldi_filter_bank(at_16k)[None],)).ravel()
+        embedding = self._network(self._files.speaker_encoder).run(kaldi_filter_bank(at_16k)[None]).ravel()
         if embedding.shape != (self._config.flow.speaker_width,):
             raise ModelMissing(
                 f"{self._files.speaker_encoder} gives {embedding.size} numbers a speaker, "
@@ -135,28 +127,10 @@ class VoiceReader:
             )
         return np.asarray(embedding, dtype=np.float32)
 
-    def _run(self, path: Path, inputs: tuple[Any, ...]) -> Any:
-        session = self._session(path)
-        names = [entry.name for entry in session.get_inputs()]
-        if len(names) != len(inputs):
-            raise ModelMissing(f"{path} takes {len(names)} inputs, expected {len(inputs)}: wrong file?")
-        return np.asarray(session.run(None, dict(zip(names, inputs, strict=True)))[0])
-
-    def _session(self, path: Path) -> onnxruntime.InferenceSession:
-        if path not in self._sessions:
-            import onnxruntime
-
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = self._threads
-            options.inter_op_num_threads = 1
-            options.log_severity_level = 3
-            try:
-                session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-            except Exception as error:  # the library's errors have no common class of their own
-                reason = str(error).strip().splitlines()[0]
-                raise ModelMissing(f"{path} cannot be loaded ({reason}): download it again.") from error
-            self._sessions[path] = session
-        return self._sessions[path]
+    def _network(self, path: Path) -> OnnxNetwork:
+        if path not in self._networks:
+            self._networks[path] = OnnxNetwork(path, self._threads)
+        return self._networks[path]
 
     def _cache_path(self, content: bytes) -> Path | None:
         if self._cache_folder is None:
@@ -169,41 +143,26 @@ class VoiceReader:
 
     def _stored_speakers(self) -> dict[str, Any]:
         if self._stored is None:
-            path = self._files.stored_speakers
-            try:
-                self._stored = {} if path is None else torch.load(path, map_location="cpu", weights_only=True)
-            except Exception as error:  # torch.load raises a dozen classes for a damaged or unsafe file
-                raise ModelMissing(f"{path} cannot be read safely ({str(error).splitlines()[0]}).") from error
+            self._stored = read_stored_speakers(self._files.stored_speakers)
         return self._stored
 
 
-def _read_bytes(audio: Path) -> bytes:
+def read_stored_speakers(path: Path | None) -> dict[str, Any]:
+    """The entries of a spk2info.pt by name; none without one. Raises ModelMissing where it is damaged or unsafe."""
     try:
-        if audio.stat().st_size > _MAX_FILE_BYTES:
-            raise BadReference(f"{audio} is larger than {_MAX_FILE_BYTES >> 20} MB: a reference is at most 30 s long")
-        return audio.read_bytes()
-    except OSError as error:
-        raise BadReference(f"{audio} cannot be read: {error.strerror or error}") from error
+        return {} if path is None else dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # torch.load raises a dozen classes for a damaged or unsafe file
+        raise ModelMissing(f"{path} cannot be read safely ({str(error).splitlines()[0]}).") from error
 
 
-def _decode(audio: Path, content: bytes) -> tuple[Floats, int]:
-    """Return mono samples [N] and their rate."""
-    import soundfile
-
-    try:
-        with soundfile.SoundFile(io.BytesIO(content)) as file:
-            seconds = file.frames / file.samplerate
-            if seconds > MAX_REFERENCE_S:
-                raise BadReference(f"{audio} is {seconds:.1f} s long, the model takes at most {MAX_REFERENCE_S:.0f} s")
-            if seconds < MIN_REFERENCE_S:
-                raise BadReference(f"{audio} is only {seconds:.3f} s long; 3 to 10 s are good")
-            samples = file.read(dtype="float32", always_2d=True).mean(axis=1)
-            rate_hz = int(file.samplerate)
-    except soundfile.SoundFileError as error:
-        raise BadReference(f"{audio} is no audio file that can be read: {error}") from error
-    if not np.isfinite(samples).all():
-        raise BadReference(f"{audio} holds samples that are not finite numbers")
-    return with_quiet_end(samples, rate_hz)[: int(MAX_REFERENCE_S * rate_hz)], rate_hz
+def stored_embedding(name: str, entry: Any) -> Tensor:
+    """Embedding [192] of one entry. Raises BadReference where it has none."""
+    entry = entry if isinstance(entry, dict) else {}
+    found = next((entry[key] for key in ("flow_embedding", "embedding") if key in entry), None)
+    if found is None:
+        raise BadReference(f"speaker {name!r} of spk2info.pt has no embedding; it has: {', '.join(map(str, entry))}")
+    embedding: Tensor = found.flatten().float()
+    return embedding
 
 
 def _load_cached(path: Path) -> VoicePrompt | None:
@@ -233,14 +192,11 @@ def _save_cached(path: Path, prompt: VoicePrompt) -> None:
 
 def _from_stored(name: str, entry: Any, mels: int) -> VoicePrompt:
     """Take an entry of spk2info.pt: an embedding alone, or the whole prompt of a saved zero-shot speaker."""
-    entry = entry if isinstance(entry, dict) else {}
-    embedding = next((entry[key] for key in ("flow_embedding", "embedding") if key in entry), None)
-    if embedding is None:
-        raise BadReference(f"speaker {name!r} of spk2info.pt has no embedding; it has: {', '.join(map(str, entry))}")
+    embedding = stored_embedding(name, entry)
     ids, mel, text = (entry.get(key) for key in ("flow_prompt_speech_token", "prompt_speech_feat", "prompt_text"))
     return VoicePrompt(
         speech_ids=() if ids is None else tuple(ids.flatten().tolist()),
         mel=torch.zeros(0, mels) if mel is None else mel.reshape(-1, mels).float(),
-        embedding=embedding.flatten().float(),
+        embedding=embedding,
         text_ids=() if text is None else tuple(text.flatten().tolist()),
     )

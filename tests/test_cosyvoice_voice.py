@@ -79,7 +79,7 @@ def test_a_second_reading_comes_from_the_cache(model: Path, tmp_path: Path) -> N
     renamed = audio.rename(tmp_path / "renamed.wav")
     again = reader(model, tmp_path / "cache")
     second = again.read(renamed)
-    assert again._sessions == {}, "the networks were loaded although the voice was cached"
+    assert again._networks == {}, "the networks were loaded although the voice was cached"
     assert second.speech_ids == first.speech_ids
     assert torch.equal(second.mel, first.mel) and torch.equal(second.embedding, first.embedding)
     assert len(list((tmp_path / "cache").iterdir())) == 1
