@@ -9,7 +9,7 @@ from jobs.forms import (
     roman_value,
 )
 from jobs.measure import word_set
-from jobs.numbers_en import cardinal, ordinal
+from jobs.numbers_en import cardinal, ordinal, year
 from jobs.rules import Rule, RuleBook, after, before
 
 _book = RuleBook()
@@ -20,22 +20,66 @@ _NAMES = (
     "Henry|Louis|Elizabeth|Charles|George|Edward|William|James|Richard|John Paul|Pius|Benedict|Philip|"
     "Napoleon|Catherine|Peter|Nicholas|Alexander|Leo"
 )
+_MORE_NAMES = (
+    "John|Paul|Innocent|Gregory|Clement|Urban|Julius|Boniface|Sixtus"
+    "|Frederick|Friedrich|Wilhelm|Ferdinand|Francis|Franz|Otto|Leopold|Joseph|Christian|Gustav|Harald|Olaf|Haakon|Carl"
+    "|Karl|Juan Carlos|Alfonso|Philippe|Robert|David|Malcolm|Mary|Isabella|Ivan|Mehmed|Selim|Murad|Suleiman|Darius"
+    "|Xerxes|Ptolemy|Constantine|Theodosius|Justinian|Basil|Umberto|Victor Emmanuel|Pedro|Rama|Ramses|Ramesses"
+    "|Thutmose|Amenhotep|Seti|Margrethe|Beatrix|Baldwin|Casimir|Sigismund|Bela|Cosimo"
+)
+_TITLES = "King|Queen|Pope|Emperor|Empress|Tsar|Tsarina|Czar|Sultan|Pharaoh|Kaiser|Prince|Princess|Duke"
+_GIVEN = (
+    "John|William|James|George|Robert|Thomas|Charles|Henry|Edward|Richard|David|Michael|Joseph|Daniel|Samuel|Walter"
+)
+_SAID_BY_I = (
+    "think|know|love|believe|am|have|do|don|would|will|can|could|saw|see|met|mean|want|need|hate|like|trust|hear"
+)
+_ROMAN = "(?:XC|XL|L?X{1,3}|L)?(?:IX|IV|V?I{1,3}|V)|XC|XL|L?X{1,3}"
 
 
-@_rule(rf"\b(?:{_NAMES}) (?P<s>X{{0,3}}(?:IX|IV|V?I{{1,3}}|V|X))\b", needs="[IVX]")
+@_rule(
+    rf"\b(?:(?:{_NAMES})|(?:{_TITLES}) [A-Z][a-z]+|(?:(?:{_MORE_NAMES})|(?:{_GIVEN})"
+    rf" (?:[A-Z]\. )?[A-Z][a-z]+)(?= [IVX]{{2}})) (?P<s>{_ROMAN})\b(?!['’.]\w)",
+    needs="[IVX]",
+)
 def _regnal(match: re.Match[str], order: DateOrder) -> str | None:
+    """Henry VIII, John D. Smith III; neither Peter I. Smith nor James I know."""
+    following = after(match)
+    initial = re.match(r"\.\s[A-Z]", following) and not _SENTENCE_START.match(following[2:])
+    if len(match["s"]) == 1 and (initial or re.match(rf"\s(?:{_SAID_BY_I})\b", following)):
+        return None
     value = roman_value(match["s"])
     return f"the {ordinal(str(value))}" if value else None
 
 
 @_rule(
     r"\b(?i:chapter|part|volume|vol\.|book|act|scene|section|phase|type|stage|level|war|appendix|bowl|class|"
-    r"episode) (?P<s>X{0,3}(?:IX|IV|V?I{1,3}|V|X))\b(?!['’])",
-    needs="[IVX]",
+    rf"episode|canto|psalm|table|figure|plate|article|title|lesson|letter|schedule|grade) (?P<s>{_ROMAN})\b(?!['’])"
+    r"|\b(?i:chapter|canto|psalm) (?P<t>[IVXLC]{1,8})\b(?!['’])",
+    needs="[IVXLC]",
 )
 def _serial(match: re.Match[str], order: DateOrder) -> str | None:
+    value = roman_value(match["s"] or match["t"])
+    number = cardinal(str(value))
+    return (number if match["s"] else match[0][: -len(match["t"])] + number) if value else None
+
+
+@_rule(
+    r"\b(?P<name>[A-Z][a-z]+) (?P<s>X{0,3}(?:IX|IV|V?I{2,3}|VI)|X{1,3}I)\b"
+    r"(?!['’]|\s(?:drips?|lines?|fluids?|therapy|infusions?|catheters?|bags?|poles?|antibiotics|access)\b)",
+    needs="I[IVX]|[VX]I",
+)
+def _sequel(match: re.Match[str], order: DateOrder) -> str | None:
+    """Rocky III, Final Fantasy VII."""
     value = roman_value(match["s"])
-    return cardinal(str(value)) if value else None
+    return cardinal(str(value)) if value and not _SENTENCE_START.match(match["name"]) else None
+
+
+@_rule(r"(?<![0-9A-Za-z])M{1,2}[MDCLXVI]{3,}(?![0-9A-Za-z])", needs="M[MDCLXVI]{3}")
+def _year_in_roman(match: re.Match[str], order: DateOrder) -> str | None:
+    """MDCCLXXVI, on a building."""
+    value = roman_value(match[0])
+    return year(str(value)) if value >= 1000 else None
 
 
 @_rule("[①-⑳]", needs="[①-⑳]")
@@ -55,14 +99,21 @@ _ABBREVIATIONS = {
     "Ch": "Chapter", "no": "number", "exp": "expires", "p": "page", "Mon": "Monday", "Tue": "Tuesday",
     "Tues": "Tuesday",
     "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
+    "appt": "appointment", "Appt": "Appointment", "temp": "temperature", "viz": "namely", "Op": "Opus", "op": "opus",
 }  # fmt: skip
 _ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
-_SENTENCE_START = re.compile(r"(?:The|He|She|It|They|We|I|In|On|At|But|And|This|That|There|An?|His|Her|You|Please)\b")
+_SENTENCE_START = re.compile(
+    r"(?:The|He|She|It|They|We|I|In|On|At|But|And|This|That|There|An?|His|Her|You|Please|For|To|If|Our|Your|When|What|As"
+    r"|By|From|After|Before|Then|My|Now|No|So|All|Press|Call|Dial|Thank|Welcome|Who|Why|How|Where|These|Those|Its|Their"
+    r"|Not|Or|Was|Is|Are|With|Start|Insert)\b"
+)
 _CAPITAL_ONLY = "Gov|Gen|Hon|Mt|Ft|Capt|Lt|Sgt|Rev|Col|Maj|Sen"
 _NUMBERED = re.compile(
-    r"(?i)\b(?:account|card|order|policy|claim|invoice|serial|tracking|reference|ref\.?|case|ticket|flight|train|phone)\s$"
+    r"(?i)\b(?:account|card|order|policy|claim|invoice|serial|tracking|reference|ref\.?|case|ticket|flight|train|phone|caller"
+    r"|extension|platform|lot|unit|bus|route|model|part|issue|patient|prisoner|exhibit|symphony|sonata|concerto|quartet"
+    r"|rule|cabin|bed|booking|confirmation|member|check|file|report|gate|track|seat|platform|apartment),?\s$"
 )
-_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p")
+_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p", "Op", "op")
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 
@@ -76,7 +127,7 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     if name in _BEFORE_NUMBER and following[:1] not in ("\ue000", *"0123456789"):
         return None
-    if name in ("ed", "min", "hr", "est") and (not following or following[:1].isupper()):
+    if name in ("ed", "min", "hr", "est", "temp") and (not following or following[:1].isupper()):
         return None
     ends = not following or (name in _ENDING and _SENTENCE_START.match(following))
     return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from jobs.attributive_en import counts_as_adjective
 from jobs.forms import (
     CURRENCY_CODES,
     CURRENCY_SIGNS,
@@ -13,7 +14,7 @@ from jobs.forms import (
     DateOrder,
 )
 from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal
-from jobs.readings_en import knows_currency, money
+from jobs.readings_en import SCALES, knows_currency, money
 from jobs.rules import Rule, RuleBook, after, before
 
 _book = RuleBook()
@@ -42,6 +43,8 @@ UNITS: dict[str, tuple[str, str]] = {
     "km²": ("square kilometer", "square kilometers"), "ft²": ("square foot", "square feet"),
     "m³": ("cubic meter", "cubic meters"), "mmHg": ("millimeter of mercury", "millimeters of mercury"),
     "kcal": ("kilocalorie", "kilocalories"), "kPa": ("kilopascal", "kilopascals"), "px": ("pixel", "pixels"),
+    "yr": ("year", "years"), "yrs": ("year", "years"), "wk": ("week", "weeks"), "wks": ("week", "weeks"),
+    "° C": ("degree Celsius", "degrees Celsius"), "° F": ("degree Fahrenheit", "degrees Fahrenheit"),
     "rpm": ("R P M", "R P M"), "bpm": ("beat per minute", "beats per minute"),
 }  # fmt: skip
 UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
@@ -67,15 +70,10 @@ def _money(match: re.Match[str], order: DateOrder) -> str | None:
     if match["b"]:
         first = decimal(match["a"]) if "." not in match["a"] else money(currency, match["a"])
         spoken = f"{first} to {spoken}"
-    elif match["adj"] or (not match["per"] and _counts_as_adjective(match)):
+    elif match["adj"] or (not match["per"] and counts_as_adjective(match)):
         spoken = re.sub(r"s$|s(?= and )", "", spoken) + (" " if match["adj"] else "")
     spoken += f" per {_per(match['unit'])}" if match["per"] else ""
     return ("minus " if match["neg"] else "") + spoken
-
-
-def _counts_as_adjective(match: re.Match[str]) -> bool:
-    """a $95 fee, an 8GB phone: one dollar, one gigabyte in form."""
-    return re.search(r"\b[Aa]n?\s$", before(match)) is not None and re.match(r"\s[A-Za-z]", after(match)) is not None
 
 
 def _per(unit: str) -> str:
@@ -142,6 +140,21 @@ def _inches(match: re.Match[str], order: DateOrder) -> str:
     return f"{decimal(number)} {'inch' if number == '1' else 'inches'}{'.' if ends else ''}"
 
 
+_MEASURED = (
+    "wide|long|tall|high|deep|thick|across|in|of|by|to|from|and|or|on|at|is|was|for|with|apart|away|above|below|square"
+)
+
+
+@_rule(rf'{FREE}(?P<n>{_INCHES})["″](?![0-9A-Za-z"])', needs='["″]')
+def _inch_mark(match: re.Match[str], order: DateOrder) -> str | None:
+    """a 6" sub, 27" wide; not the end of a quotation that was opened before."""
+    opened = len(re.findall('(?<![0-9])["“”]', match.string[: match.start()]))
+    if match[0][-1] == '"' and opened % 2:
+        return None
+    adjective = re.match(rf"\s(?!(?:{_MEASURED})\b)[A-Za-z]", after(match))
+    return f"{decimal(match['n'])} {'inch' if match['n'] == '1' or adjective else 'inches'}"
+
+
 @_rule(rf"{FREE}(?P<a>[0-9]{{2,3}})/(?P<b>[0-9]{{2,3}})(?:\s?(?P<u>mmHg|mm Hg))?(?![0-9/A-Za-z])", needs="/")
 def _blood_pressure(match: re.Match[str], order: DateOrder) -> str | None:
     if not match["u"] and not re.search(r"(?i)(?:blood pressure|\bBP)[^0-9.]{0,12}$", before(match, 30)):
@@ -182,7 +195,7 @@ def _per_day(match: re.Match[str], order: DateOrder) -> str:
 
 @_rule(
     r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])"
-    rf"(?:\s(?P<u>{UNIT})(?![A-Za-z0-9]))?",
+    rf"(?:\s(?P<u>{UNIT})(?![A-Za-z0-9])(?:\.(?=\s[a-z]|[,;:)]))?)?",
     needs="/",
 )
 def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
@@ -196,9 +209,29 @@ def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
     )
 
 
+_COUNTED = (
+    "people|men|women|children|soldiers|troops|users|customers|clients|followers|subscribers|viewers|readers|listeners"
+    "|visitors|tourists|passengers|members|voters|votes|workers|employees|jobs|residents|citizens|inhabitants|refugees"
+    "|immigrants|migrants|deaths|dead|casualties|cases|patients|pupils|students|teachers|families|households|homes|copies"
+    "|downloads|views|clicks|likes|streams|players|fans|tickets|cars|vehicles|barrels|tonnes|tons|dollars|pounds|euros"
+    "|yuan|yen|rupees|years|acres|hectares|books|words|records|accounts|items|orders|calls|emails|messages|requests"
+    "|shares|Americans|Britons|Germans|Russians|Africans|Europeans|Indians|Chinese|Japanese|Jews|Muslims|Christians"
+)
+
+
+@_rule(
+    rf"{FREE}(?P<s>(?P<a>{NUMBER})\s?(?P<scale>m|M|bn|B|k|K))"
+    rf"(?=\s(?:(?!(?:of|from|to|and|or|in|the|high|wide|long|deep|tall|apart|for|per|by|away)\b)[A-Za-z-]+\s)?(?:{_COUNTED})\b)",
+    needs="[0-9]\\s?[mMbBkK]",
+)
+def _many(match: re.Match[str], order: DateOrder) -> str:
+    """1.3m soldiers, 10k followers: no metres."""
+    return f"{decimal(match['a'])} {SCALES[match['scale']]}"
+
+
 @_rule(
     rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?:{UNIT})?\s?{DASH}\s?(?P<b>{NUMBER}))?(?P<gap>[\s-]?)"
-    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]))?"
+    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]|[,;:)]))?"
 )
 def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     if (
@@ -210,7 +243,7 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     one, many = UNITS[match["u"]]
     number = f"{decimal(match['a'])} to {decimal(match['b'])}" if match["b"] else decimal(match["a"])
-    unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" or _counts_as_adjective(match) else many
+    unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" or counts_as_adjective(match) else many
     per = f" per {_per(match['per'])}" if match["per"] else ""
     return f"{sign_word(match['neg'])}{number} {unit}{per}"
 

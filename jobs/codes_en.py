@@ -22,7 +22,8 @@ _CODE_WORDS = (
     "code|postal code|code"
     "|tracking number|confirmation number|reference number|phone number|flight number|room number|order "
     "number|account number"
-    "|card number|serial number|invoice number|ticket number|case number|member number|number plate|ID number|ID"
+    "|Rx|S/N|prescription number|card number"
+    "|serial number|invoice number|ticket number|case number|member number|number plate|ID number|ID"
 )
 _PLACE_WORDS = "room|suite|apartment|apt\\.?|unit|extension|ext\\.?|flight|gate|bus|route|highway|interstate|channel"
 _NUMBERED_WORDS = (
@@ -83,6 +84,28 @@ def _phone(match: re.Match[str], order: DateOrder) -> str | None:
 )
 def _local_phone(match: re.Match[str], order: DateOrder) -> str:
     return phone(match["s"])
+
+
+@_rule(
+    r"(?<![0-9A-Za-z-])(?P<s>[0-9]{3}-[0-9]{4})(?=,?\s?(?:x|ext\.?|extension)\s?[0-9])"
+    r"|\b(?i:dial|call|phone)\s(?P<t>[0-9]{2,4}(?:\s[0-9]{1,5}){2,6})(?![0-9A-Za-z])"
+)
+def _phone_in_context(match: re.Match[str], order: DateOrder) -> str:
+    """555-0199 x204; dial 011 44 20 7946 0958."""
+    return phone(match["s"]) if match["s"] else match[0][: match.start("t") - match.start()] + phone(match["t"])
+
+
+@_rule(
+    r"(?<=\ue000),?\sx\.?\s?(?P<n>[0-9]{2,6})(?![0-9A-Za-z])|\b(?i:at|dial|call)\s(?P<s>x(?P<m>[0-9]{3,5}))(?![0-9A-Za-z])"
+)
+def _extension(match: re.Match[str], order: DateOrder) -> str:
+    return f"extension {digits(match['m'])}" if match["m"] else f", extension {digits(match['n'])}"
+
+
+@_rule(r"\b(?i:text(?:ing)?\s(?:the word\s)?[\"“']?[a-z]+[\"”']?\sto\s)(?P<s>[0-9]{4,6})(?![0-9A-Za-z-]|[.,][0-9])")
+def _short_code(match: re.Match[str], order: DateOrder) -> str:
+    """Text HELP to 72345."""
+    return digits(match["s"])
 
 
 @_rule(r"\bor (?P<s>[2-9]11|988)(?![0-9A-Za-z-])", needs="11|988")

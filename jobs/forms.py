@@ -37,6 +37,8 @@ URL = re.compile(
     rf"|(?:{_LABEL}\.){{1,8}}(?:{_TLD})(?![A-Za-z0-9-]|\.[A-Za-z]){_TAIL})"
 )
 IP = re.compile(rf"{FREE}[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}(?![0-9A-Za-z]|\.[0-9])")
+# The address of a network card.
+MAC = re.compile(r"(?<![0-9A-Za-z:-])(?:[0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![0-9A-Za-z:-])")
 VERSION = re.compile(rf"{FREE}[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{2,}}(?![0-9A-Za-z]|\.[0-9])")
 
 # Groups of digits as phone numbers are written. Each alternative is anchored by a prefix or by its grouping.
@@ -64,7 +66,7 @@ DATE = re.compile(
     rf"{FREE}(?:[12][0-9]{{3}}([-/.])[0-9]{{1,2}}\1[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\2[12][0-9]{{3}})"
     r"(?![0-9A-SU-Za-z]|[-/.][0-9])"
 )
-CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:\s?([AaPp])\.?[Mm]\b\.?)?")
+CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:\s?([AaPp])\.?[Mm](?![0-9A-Za-z])\.?)?")
 
 CURRENCY_SIGNS = r"(?:US|HK|NT|JP|CN|A|C|S)?[$￥¥]|[€£₩₽₹฿]"
 CURRENCY_CODES = "USD|CNY|RMB|EUR|GBP|JPY|HKD|TWD|KRW|AUD|CAD|SGD|CHF|RUB|INR|THB"
@@ -157,10 +159,10 @@ def address_pieces(written: str) -> list[str]:
 
 
 def roman_value(written: str) -> int:
-    """The value of a well-formed Roman numeral up to 39; 0 for anything else."""
-    if not re.fullmatch("X{0,3}(?:IX|IV|V?I{0,3})", written) or not written:
+    """The value of a well-formed Roman numeral up to 3999; 0 for anything else."""
+    if not re.fullmatch("M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", written) or not written:
         return 0
-    values = {"I": 1, "V": 5, "X": 10}
+    values = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
     numbers = [values[char] for char in written]
     pairs = zip(numbers, [*numbers[1:], 0], strict=True)
     return sum(-now if now < following else now for now, following in pairs)

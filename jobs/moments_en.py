@@ -41,6 +41,49 @@ def _short_date(match: re.Match[str], order: DateOrder) -> str | None:
     return date(found) if found else None
 
 
+_DAY_OF_A_YEAR = r"(?:1[0-2]|0?[1-9]|[12][0-9]|3[01])/(?:3[01]|[12][0-9]|0?[1-9])"
+_NO_FRACTION = r"(?![0-9A-Za-z/]|\.[0-9]|\s(?:of|an?|the|cups?|inch|miles?|hours?|teaspoons?|tablespoons?|full)\b)"
+
+
+@_rule(
+    rf"(?<![0-9A-Za-z/.])(?P<a>{_DAY_OF_A_YEAR})(?P<to>\s?(?:to|through|thru|until|and|{DASH})\s?)(?P<b>{_DAY_OF_A_YEAR}){_NO_FRACTION}",
+    needs="/",
+)
+def _days_of_a_year(match: re.Match[str], order: DateOrder) -> str | None:
+    """12/1 to 12/15; 1/2 to 3/4 are fractions."""
+    first, second = _day_of_a_year(match["a"], order), _day_of_a_year(match["b"], order)
+    if first is None or second is None or not (_is_day(match["a"]) or _is_day(match["b"])):
+        return None
+    word = match["to"].strip()
+    return f"{date(first)} {word if word.isalpha() else 'to'} {date(second)}"
+
+
+@_rule(
+    r"\b(?P<strong>(?i:on|until|till|due|dated|expir(?:es|ing)|starting|ends|Mon(?:day)?|Tue(?:s|sday)?|Wed(?:nesday)?"
+    r"|Thu(?:rs|rsday)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?)|(?i:by|before|after|since|from|through|thru))[.,]{0,2}\s"
+    rf"(?P<s>{_DAY_OF_A_YEAR}){_NO_FRACTION}",
+    needs="/",
+)
+def _month_and_day(match: re.Match[str], order: DateOrder) -> str | None:
+    """on 12/31, until 5/30; by 1/3 is a fraction, and so may be on 1/2."""
+    weak = re.fullmatch("(?i:by|before|after|since|from|through|thru)", match["strong"]) is not None
+    if match["s"] in ("9/11", "1/2", "1/3", "1/4") or (weak and not _is_day(match["s"])):
+        return None
+    found = _day_of_a_year(match["s"], order)
+    return date(found) if found else None
+
+
+def _day_of_a_year(written: str, order: DateOrder) -> Date | None:
+    found = parse_date(f"{written}/2000", order)
+    return Date(None, found.month, found.day) if found else None
+
+
+def _is_day(written: str) -> bool:
+    """Whether nobody would take it for a fraction."""
+    top, bottom = (int(part) for part in written.split("/"))
+    return max(top, bottom) > 12 and bottom not in (16, 20, 24, 25, 30)
+
+
 @_rule(DATE)
 def _date(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0], order)
@@ -87,6 +130,33 @@ _SAME_TIME = re.compile(
     rf"\s(?:{'|'.join(name[:3] for name in MONTHS)}|Mon|Tue|Wed|Thu|Fri|Sat|Sun"
     r"|Eastern|Pacific|Central|Mountain|Greenwich)"
 )
+
+
+_BOOKS = {
+    "Gen": "Genesis", "Ex": "Exodus", "Exod": "Exodus", "Lev": "Leviticus", "Num": "Numbers", "Deut": "Deuteronomy",
+    "Ps": "Psalm", "Prov": "Proverbs", "Eccl": "Ecclesiastes", "Isa": "Isaiah", "Jer": "Jeremiah", "Ezek": "Ezekiel",
+    "Dan": "Daniel", "Matt": "Matthew", "Rom": "Romans", "Cor": "Corinthians", "Gal": "Galatians",
+    "Eph": "Ephesians", "Phil": "Philippians", "Col": "Colossians", "Thess": "Thessalonians", "Tim": "Timothy",
+    "Heb": "Hebrews", "Jas": "James", "Pet": "Peter", "Rev": "Revelation",
+}  # fmt: skip
+_MORE_BOOKS = (
+    "Genesis|Exodus|Leviticus|Numbers|Deuteronomy|Joshua|Judges|Ruth|Samuel|Kings|Chronicles|Ezra|Nehemiah|Esther|Job"
+    "|Psalms?|Proverbs|Ecclesiastes|Isaiah|Jeremiah|Lamentations|Ezekiel|Daniel|Hosea|Joel|Amos|Jonah|Micah|Habakkuk"
+    "|Zechariah|Malachi|Matthew|Mark|Luke|John|Acts|Romans|Corinthians|Galatians|Ephesians|Philippians|Colossians"
+    "|Thessalonians|Timothy|Titus|Hebrews|James|Peter|Jude|Revelation"
+)
+
+
+@_rule(
+    rf"\b(?:(?P<short>{'|'.join(_BOOKS)})\.|(?P<book>{_MORE_BOOKS}))\s(?P<c>[0-9]{{1,3}}):(?P<v>[0-9]{{1,3}})"
+    rf"(?:\s?{DASH}\s?(?P<w>[0-9]{{1,3}}))?(?![0-9:]|\s?[AaPp]\.?[Mm])",
+    needs="[0-9]:[0-9]",
+)
+def _verse(match: re.Match[str], order: DateOrder) -> str:
+    """Psalm 23:4, Gen. 1:1-3: chapter and verse, neither a ratio nor a time."""
+    last = f" to {cardinal(match['w'])}" if match["w"] else ""
+    verse = f"oh {cardinal(match['v'])}" if match["v"][0] == "0" else cardinal(match["v"])
+    return f"{match['book'] or _BOOKS[match['short']]} {cardinal(match['c'])} {verse}{last}"
 
 
 @_rule(r"(?<![0-9A-Za-z:.])(?P<h>[01]?[0-9]|2[0-3]):?(?P<m>[0-5][0-9])\s?(?:hrs\b\.?|hours\b)", needs="h(?:rs|ours)")
@@ -154,7 +224,10 @@ def _opening_days(match: re.Match[str], order: DateOrder) -> str:
     return f"{_SHORT_DAYS[match['a']]} to {_SHORT_DAYS[match['b']]}"
 
 
-@_rule(rf"\b(?P<a>{_SHORT_DAY})\.?(?=,? (?:[0-9]{{1,2}}(?:[:.][0-9]{{2}}|\s?{DASH}|\s?[ap]\.?m)|\ue000))")
+@_rule(
+    rf"\b(?P<a>{_SHORT_DAY})\.?(?=,? (?:[0-9]{{1,2}}(?:[:.][0-9]{{2}}|\s?{DASH}|\s?[ap]\.?m)|\ue000))",
+    needs="[0-9\\ue000]",
+)
 def _opening_day(match: re.Match[str], order: DateOrder) -> str:
     return _SHORT_DAYS[match["a"]]
 

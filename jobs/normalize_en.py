@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from jobs import abbreviations_en, amounts_en, codes_en, moments_en, plain_en
+from jobs import abbreviations_en, addresses_en, amounts_en, codes_en, moments_en, plain_en
 from jobs.numbers_en import digits
-from jobs.readings_en import address
+from jobs.readings_en import address, code
 from jobs.rules import Rule, address_rules
 
 
@@ -15,8 +15,13 @@ def _ip(written: str) -> str:
     return " dot ".join(digits(part) for part in written.split("."))
 
 
+def _mac(written: str) -> str:
+    return ", ".join(code(pair) for pair in re.split("[:-]", written))
+
+
 RULES: tuple[Rule, ...] = (
-    *address_rules(address, _ip),
+    *address_rules(address, _ip, _mac),
+    *addresses_en.RULES,
     *codes_en.RULES,
     *moments_en.RULES,
     *amounts_en.RULES,

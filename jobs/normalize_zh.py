@@ -7,7 +7,7 @@ import re
 from jobs import amounts_zh, codes_zh, moments_zh, plain_zh
 from jobs.language import HAN
 from jobs.numbers_zh import digits
-from jobs.readings_zh import address
+from jobs.readings_zh import address, code
 from jobs.rules import Rule, address_rules
 
 
@@ -15,7 +15,11 @@ def _ip(written: str) -> str:
     return "点".join(digits(part) for part in written.split("."))
 
 
-SHARED_RULES: tuple[Rule, ...] = tuple(address_rules(address, _ip))
+def _mac(written: str) -> str:
+    return "，".join(code(pair) for pair in re.split("[:-]", written))
+
+
+SHARED_RULES: tuple[Rule, ...] = tuple(address_rules(address, _ip, _mac))
 RULES: tuple[Rule, ...] = (*SHARED_RULES, *codes_zh.RULES, *moments_zh.RULES, *amounts_zh.RULES, *plain_zh.RULES)
 
 _SWEEP = {

@@ -44,11 +44,61 @@ def _standard(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{match['l'].replace('/', ' ')} {', '.join(digits(group) for group in match['n'].split('-'))}"
 
 
+@_rule(
+    rf"(?<![0-9A-Za-z.])(?P<c>[Cc](?:a\.?|irca)|c\.)\s?(?P<y>[1-9][0-9]{{2,3}}|[1-9][0-9]{{1,3}}(?=\s(?:BC|B\.C\.|AD|A\.D\.)))"
+    rf"(?:\s?{DASH}\s?(?P<z>[1-9][0-9]{{1,3}}))?(?![0-9A-Za-z]|[.,:%][0-9])",
+    needs="[Cc]",
+)
+def _circa(match: re.Match[str], order: DateOrder) -> str:
+    """c. 1564."""
+    circa = "Circa" if match["c"][0] == "C" else "circa"
+    return f"{circa} {year(match['y'])}" + (f" to {year(match['z'])}" if match["z"] else "")
+
+
 @_rule(rf"{FREE}(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}|[0-9]{{2}})(?![0-9A-Za-z]|[.,:%-][0-9])")
 def _years(match: re.Match[str], order: DateOrder) -> str | None:
     if len(match["b"]) == 4 and match["b"] <= match["a"]:
         return None
     return f"{year(match['a'])} to {year(match['b'])}"
+
+
+_YEAR_1 = "1[0-9]{3}|20[0-9]{2}"
+_NO_MORE = r"(?![0-9A-Za-z,.]?[0-9])"
+
+
+@_rule(
+    rf"\b[Bb]etween\s(?P<s>(?P<a>{_YEAR_1})\sand\s(?P<b>{_YEAR_1}){_NO_MORE})(?!\s(?:people|men|women|children|million|%"
+    r"|(?!(?:was|is|has|his|its|this)\b)[a-z]+s\b))",
+    needs="etween",
+)
+def _between_years(match: re.Match[str], order: DateOrder) -> str | None:
+    return f"{year(match['a'])} and {year(match['b'])}" if match["a"] < match["b"] else None
+
+
+_YEARLY = (
+    "earthquake|election|elections|season|census|revolution|war|treaty|coup|constitution|edition|film|movie|novel|flood"
+    "|fire|strike|conference|championships?|festival|budget|crash|crisis|epidemic|pandemic|uprising|rebellion|vintage"
+    "|Olympics|Games|World Cup|World Series|Constitution|Revolution|Treaty|Act|Census|riots|famine|massacre|invasion"
+)
+
+
+@_rule(
+    rf"\b(?:[Ii]t\s(?:is|was)|[Ii]t['’]s|[Tt]he year\s(?:is|was))\s(?:(?:now|then|still|already)\s)?(?P<s>{_YEAR_1})"
+    r"(?=\s*$|[.,;:!?)—](?![0-9])|\s(?:(?:and|when|but|before)\b|[—–]))"
+)
+def _year_it_was(match: re.Match[str], order: DateOrder) -> str:
+    """It was 1805."""
+    return year(match["s"])
+
+
+@_rule(
+    r"(?:^|(?<=[.!?]\s)|(?<=[\"“”’]\s)|(?<=[\"“]))(?P<s>1[5-9][0-9]{2}|20[0-4][0-9])"
+    r"(?=\s(?:was|is|saw|brought|had|will be|would be|marked|began|ended|came)\b)"
+    rf"|\b(?i:the|this|that|an?|our|last)\s(?P<t>(?:{_YEAR_1}))(?=\s(?:[A-Z][a-z]+\s)?(?:{_YEARLY})\b)"
+)
+def _year_of(match: re.Match[str], order: DateOrder) -> str:
+    """1984 was only a book; the 1906 earthquake."""
+    return year(match["s"]) if match["s"] else match[0][:-4] + year(match["t"])
 
 
 @_rule(
@@ -108,7 +158,8 @@ def _operator(match: re.Match[str], order: DateOrder) -> str | None:
 )
 def _numero(match: re.Match[str], order: DateOrder) -> str:
     number = digits(match["n"]) if match["n"][0] == "0" or len(match["n"]) > 4 else cardinal(match["n"])
-    return f"{'Number' if match[0][0] == 'N' else 'number'} {number}"
+    name = "Number" if match[0][0] == "N" else "number"
+    return f"{name}{'s' if match[0][:3].lower() == 'nos' else ''} {number}"
 
 
 @_rule(
@@ -151,7 +202,7 @@ def _grouped_code(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
-    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z.:]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z]|[.,][0-9])"
+    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z:]|\.[0-9]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z]|[.,][0-9])"
 )
 def _bare_code(match: re.Match[str], order: DateOrder) -> str:
     return digits(match[0])
@@ -163,9 +214,6 @@ def _bare_code(match: re.Match[str], order: DateOrder) -> str:
 def _plain_number(match: re.Match[str], order: DateOrder) -> str:
     tail = " plus" if match["plus"] else "-" if match["adj"] else ""
     return f"{sign_word(match['neg'])}{decimal(match['a'])}{tail}"
-
-
-# Regnal and serial numbers: only after words and names that take them, never a lone I.
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

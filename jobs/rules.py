@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jobs.forms import EMAIL, IP, URL, VERSION, DateOrder, parse_date
+from jobs.forms import EMAIL, IP, MAC, URL, VERSION, DateOrder, parse_date
 
 _compiled = lru_cache(maxsize=None)(re.compile)
 
@@ -63,12 +63,13 @@ class RuleBook:
         return register
 
 
-def address_rules(address: Callable[[str], str], ip: Callable[[str], str]) -> list[Rule]:
-    """URLs, e-mail addresses and IP addresses."""
+def address_rules(address: Callable[[str], str], ip: Callable[[str], str], mac: Callable[[str], str]) -> list[Rule]:
+    """URLs, e-mail addresses, IP addresses, and addresses of network cards."""
     return [
         Rule(EMAIL, lambda match, order: address(match[0]), re.compile("@")),
         Rule(URL, lambda match, order: address(match[0]), re.compile(r"[A-Za-z0-9]\.[A-Za-z]|://")),
         Rule(IP, lambda match, order: ip(match[0]) if _is_ip(match[0]) else None, re.compile("[0-9]")),
+        Rule(MAC, lambda match, order: mac(match[0]), re.compile("[:-]")),
     ]
 
 
