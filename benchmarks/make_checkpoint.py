@@ -30,6 +30,17 @@ from cosyvoice.read_config import read_config
 from cosyvoice.vocoder_net import HiftNet
 
 
+# Tables of embeddings, and the one layer whose input is a vector of length 1 in all. The layers around them that embed
+# the time or the flow's input are ordinary: at this scale CosyVoice 3's residual would reach 130 000, past fp16's range.
+_UNIT_SCALE = (
+    "embed_tokens.weight",
+    "speech_embedding.weight",
+    "llm_embedding.weight",
+    "input_embedding.weight",
+    "spk_embed_affine_layer.weight",
+)
+
+
 def make_checkpoint(folder: Path, generation: Generation, size: Size, seed: int = 0) -> Path:
     """Write a whole model folder; the same arguments give the same numbers."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +80,7 @@ def _random(name: str, shape: tuple[int, ...], generator: torch.Generator) -> Te
     fan_in = 1
     for extent in shape[1:]:
         fan_in *= extent
-    scale = 1.0 if "embed" in name else fan_in**-0.5
+    scale = 1.0 if name.endswith(_UNIT_SCALE) else fan_in**-0.5
     return torch.randn(shape, generator=generator) * scale
 
 
