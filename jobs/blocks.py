@@ -73,6 +73,20 @@ def band_limited(blocks: Iterable[Block], rate_hz: int, low_hz: float | None, hi
         yield out.astype(np.float32)
 
 
+def gathered(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same samples in fewer blocks, BLOCK_SAMPLES long or more but for the last: each call costs something."""
+    held: list[Block] = []
+    samples = 0
+    for block in blocks:
+        held.append(block)
+        samples += len(block)
+        if samples >= BLOCK_SAMPLES:
+            yield np.concatenate(held)
+            held, samples = [], 0
+    if samples:
+        yield np.concatenate(held)
+
+
 def with_context(blocks: Iterable[Block], context: int, size: int) -> Iterator[Block]:
     """Views [context + n + context], n <= size: each sample once in a middle, zeros past both ends."""
     held = np.zeros(context, np.float32)

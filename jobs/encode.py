@@ -12,7 +12,7 @@ import numpy as np
 import soundfile
 
 from jobs import ffmpeg, ogg
-from jobs.blocks import BLOCK_SAMPLES, Block, scaled
+from jobs.blocks import BLOCK_SAMPLES, Block, gathered, scaled
 from jobs.tags import completed, id3
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _libsndfile(
                 for name, text in tags.items():
                     if name in _TAGS:
                         setattr(file, _TAGS[name], text)
-                for block in blocks:
+                for block in gathered(blocks):
                     _put(file, block, profile)
         except (soundfile.LibsndfileError, AssertionError) as error:
             raise target.error or error from None

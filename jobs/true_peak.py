@@ -13,6 +13,9 @@ from jobs.blocks import Block
 TAPS = 48
 """Samples that one interpolated value is made of; half of them lie ahead."""
 _STRETCH = 32
+"""Samples that are interpolated together. At least TAPS / 2: what lies around a stretch is its neighbours."""
+_AT_ONCE = 256
+"""Stretches: their values stay in a core's cache."""
 
 
 @cache
@@ -28,6 +31,18 @@ def _interpolator(rate_hz: int) -> NDArray[np.float32]:
 
 
 @cache
+def _stretched(rate_hz: int) -> NDArray[np.float32]:
+    """The filters as one matrix [_STRETCH + TAPS - 1, phases * _STRETCH]: a stretch of samples and what lies around it
+    times this matrix gives all values between them, a phase after the other. Sixteen times less is copied than with a
+    row of TAPS samples for each of them."""
+    filters = _interpolator(rate_hz)
+    matrix = np.zeros((_STRETCH + TAPS - 1, len(filters), _STRETCH), np.float32)
+    for place in range(_STRETCH):
+        matrix[place : place + TAPS, :, place] = filters.T
+    return matrix.reshape(_STRETCH + TAPS - 1, -1)
+
+
+@cache
 def overshoot(rate_hz: int) -> float:
     """No interpolated value exceeds the highest sample around by more than this factor, the filter's L1 norm."""
     return max(1.0, float(np.abs(_interpolator(rate_hz)).sum(axis=1).max()))
@@ -39,23 +54,34 @@ def around(samples: Block, rate_hz: int, above: float) -> Block:
     Exact for every result above `above`; where none can be, the samples themselves stand. The first and the last
     TAPS/2 results see zeros outside.
     """
-    size = len(samples)
-    filled = -size % _STRETCH
-    half = TAPS // 2
-    padded = np.concatenate([np.zeros(half - 1, np.float32), samples, np.zeros(half + filled, np.float32)])
-    peak = np.abs(padded[half - 1 : len(padded) - half])
-    blocks = np.pad(peak.reshape(-1, _STRETCH).max(axis=1), 1)
-    near = np.maximum(np.maximum(blocks[:-2], blocks[2:]), blocks[1:-1])
+    size, half = len(samples), TAPS // 2
+    stretches = -(-size // _STRETCH)
+    padded = np.zeros(stretches * _STRETCH + TAPS - 1, np.float32)
+    padded[half - 1 : half - 1 + size] = samples
+    peak = np.abs(padded[half - 1 : half - 1 + stretches * _STRETCH])
+    loudest = np.zeros(stretches + 2, np.float32)
+    peak.reshape(stretches, _STRETCH).max(axis=1, out=loudest[1:-1])
+    near = np.maximum(np.maximum(loudest[:-2], loudest[2:]), loudest[1:-1])
     hot = np.flatnonzero(near * overshoot(rate_hz) > above)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, TAPS)
-    after = np.zeros_like(peak)
-    for some in np.array_split(hot, len(hot) // 256 + 1):
-        rows = (some[:, None] * _STRETCH + np.arange(_STRETCH)).ravel()
-        after[rows] = np.abs(_interpolator(rate_hz) @ windows[rows].T).max(axis=0, initial=0.0)
-    np.maximum(peak, after, out=peak)
-    np.maximum(peak[1:], after[:-1], out=peak[1:])
+    if len(hot):
+        between = _between(padded, stretches, hot, rate_hz).reshape(-1)
+        np.maximum(peak, between, out=peak)
+        np.maximum(peak[1:], between[:-1], out=peak[1:])
     result: Block = peak[:size]
     return result
+
+
+def _between(padded: Block, stretches: int, hot: NDArray[np.intp], rate_hz: int) -> Block:
+    """Highest absolute value between each sample and the next one [stretches, _STRETCH]; 0 in what is not `hot`."""
+    # Overlapping views of `padded`, a stretch with its surroundings each; numpy checks that they lie within it.
+    surroundings = np.ndarray((stretches, _STRETCH + TAPS - 1), np.float32, padded, 0, (4 * _STRETCH, 4))
+    matrix = _stretched(rate_hz)
+    highest_between = np.zeros((stretches, _STRETCH), np.float32)
+    for start in range(0, len(hot), _AT_ONCE):
+        some = hot[start : start + _AT_ONCE]
+        values = surroundings[some] @ matrix
+        highest_between[some] = np.abs(values, out=values).reshape(len(some), -1, _STRETCH).max(axis=1)
+    return highest_between
 
 
 def highest(extended: Block, rate_hz: int, known: float) -> float:
