@@ -14,7 +14,7 @@ from jobs.checks import told as told_of
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
 from jobs.files import explain, make_folder
-from jobs.finisher import FinishJob, work
+from jobs.finisher import ENVIRONMENT, FinishJob, work
 from jobs.journal import Journal, values_of
 from jobs.progress import ItemEnd, Progress
 from jobs.records import Measured
@@ -62,7 +62,7 @@ class Production:
         self._temporary = temporary
         self._schedule = schedule
         self._roster = roster
-        self._finishers = [Child(f"finisher {number + 1}", work, None) for number in range(finishers)]
+        self._finishers = [_finisher(number) for number in range(finishers)]
         self._in_hand: list[dict[str, OpenItem]] = [{} for _ in self._finishers]
         self._deaths: dict[str, int] = {}
         self._to_finish: deque[OpenItem] = deque()
@@ -195,7 +195,7 @@ class Production:
             else:
                 self._to_finish.append(opened)
         self._finishers[number].kill()
-        self._finishers[number] = Child(f"finisher {number + 1}", work, None)
+        self._finishers[number] = _finisher(number)
 
     def _enter_done(self, opened: OpenItem, temporary: Path, measured: Measured) -> None:
         """The file gets its name, then the journal says so: dying between the two costs one item's work, no more."""
@@ -238,6 +238,10 @@ class Production:
             device=", ".join(sorted(opened.devices)),
             retries=opened.retries,
         )
+
+
+def _finisher(number: int) -> Child:
+    return Child(f"finisher {number + 1}", work, None, ENVIRONMENT)
 
 
 def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
