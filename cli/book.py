@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import complain, result, table, text
+from cli.book_told import list_chapters, tell
 from cli.run import JsonOption
 from jobs.errors import UserError
 
 if TYPE_CHECKING:
-    from jobs.book import BookOrder, Made
+    from jobs.book_credits import Credits
     from jobs.book_records import Reading
     from jobs.book_rows import Rows
 
-UNATTRIBUTED_SHOWN = 10
 GROUPS = ("boilerplate", "front", "back", "none")
 
 
@@ -95,6 +93,29 @@ def book(
     ] = 900_000,
     title: Annotated[str | None, typer.Option(help="Title of the book. (default: as it says)")] = None,
     author: Annotated[str | None, typer.Option(help="Author of the book. (default: as it says)")] = None,
+    narrator: Annotated[str | None, typer.Option(help="Who reads, for credits and tags. (default: none)")] = None,
+    publisher: Annotated[str | None, typer.Option(help="Publisher of the book. (default: as it says)")] = None,
+    year: Annotated[str | None, typer.Option(help="Year of publication. (default: as it says)")] = None,
+    credits_: Annotated[
+        bool,
+        typer.Option(
+            "--credits", help="Add spoken opening and closing credits: title, author, synthetic voice. (default: no)"
+        ),
+    ] = False,
+    opening: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT|@FILE",
+            help="Opening credits of your own, with {title} {author} {narrator} {publisher} {year}. (default: none)",
+        ),
+    ] = None,
+    closing: Annotated[
+        str | None, typer.Option(metavar="TEXT|@FILE", help="Closing credits, likewise. (default: none)")
+    ] = None,
+    fact: Annotated[
+        list[str] | None,
+        typer.Option("--fact", metavar="NAME=VALUE", help="A {NAME} of your own for credits. (default: none)"),
+    ] = None,
     cover: Annotated[Path | None, typer.Option(help="Write the cover image to this file. (default: none)")] = None,
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of the text, such as gb18030. (default: detected)")
@@ -104,7 +125,8 @@ def book(
 ) -> None:
     """Turn a book into a manifest that `check` and `run` take: chapters in reading order, one row each.
 
-    Beside MANIFEST.jsonl stands MANIFEST.book.json with title, authors and chapters.
+    Beside MANIFEST.jsonl stands MANIFEST.book.json with title, authors and chapters. Credits become the first and the
+    last row.
     """
     from jobs.book import BookOrder, make, outline
     from jobs.book_cast import make_cast
@@ -130,15 +152,40 @@ def book(
         skip=_skipped(skip, notes),
         chosen=_ranges(chapters),
         cover=cover,
-        title=title,
-        author=author,
+        facts=_facts(title=title, authors=author, narrator=narrator, publisher=publisher, date=year),
+        credits=_credits(credits_, opening, closing, fact or []),
         encoding=encoding,
         force=force,
     )
     if list_:
-        _list(outline(order), as_json)
+        list_chapters(outline(order), as_json)
         return
-    _tell(make(order), order, as_json)
+    tell(make(order), order, as_json)
+
+
+def _facts(**given: str | None) -> dict[str, str]:
+    """What is said about the book on the command line. An empty text takes back what the book says."""
+    from jobs.book_records import one_line
+
+    return {name: one_line(value) for name, value in given.items() if value is not None}
+
+
+def _credits(built_in: bool, opening: str | None, closing: str | None, facts: list[str]) -> Credits:
+    from jobs.book_credits import Credits, own_facts
+
+    return Credits(built_in, _template("--opening", opening), _template("--closing", closing), own_facts(facts))
+
+
+def _template(option: str, written: str | None) -> str:
+    """The text, or that of the file behind an `@`."""
+    if written is None or not written.startswith("@"):
+        if written is not None and not written.strip():
+            raise UserError(f"{option}: is empty; write a sentence, or leave the option out")
+        return written or ""
+    try:
+        return Path(written[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{option}: {written[1:]}: cannot be read as UTF-8 text: {error}") from error
 
 
 def _choice(option: str, value: str, choices: tuple[str, ...]) -> Any:
@@ -222,49 +269,3 @@ def _ranges(written: str | None) -> list[tuple[int, int]]:
             raise UserError(f"--chapters: {part!r} is no range of chapters; write 3-7,9 or 5-")
         ranges.append((first, last))
     return ranges
-
-
-def _list(made: Made, as_json: bool) -> None:
-    if as_json:
-        result({**asdict(made.facts), "chapters": [asdict(one) for one in made.chapters], "findings": made.findings})
-        return
-    complain(f"{made.facts.title}" + (f", {', '.join(made.facts.authors)}" if made.facts.authors else ""))
-    table(
-        ("number", "kind", "characters", "title"),
-        [(str(one.number or "skipped"), one.kind, str(one.chars), one.title) for one in made.chapters],
-    )
-    for finding in made.findings:
-        complain(f"note: {finding}")
-
-
-def _tell(made: Made, order: BookOrder, as_json: bool) -> None:
-    skipped = [one for one in made.chapters if not one.number and one.chars]
-    for finding in made.findings:
-        complain(f"note: {finding}")
-    for one in skipped:
-        complain(f"note: left out: {one.kind}{f' ({one.title})' if one.title else ''}, {one.chars:,} characters")
-    if as_json:
-        result(_as_dict(made, order))
-        return
-    taken = [one for one in made.chapters if one.rows]
-    text(f"{order.out}: {len(taken)} chapters in {made.rows} rows, {sum(one.chars for one in taken):,} characters")
-    if order.rows.cast.splits:
-        table(("speaker", "lines"), [(name, str(count)) for name, count in made.lines.of.most_common()])
-        text(f"{made.lines.unattributed} lines of speech name no speaker of the cast")
-        for chapter, beginning in made.lines.examples[:UNATTRIBUTED_SHOWN]:
-            text(f"  chapter {chapter}: {beginning}")
-
-
-def _as_dict(made: Made, order: BookOrder) -> dict[str, Any]:
-    return {
-        **asdict(made.facts),
-        "manifest": str(order.out),
-        "sidecar": str(made.sidecar),
-        "cover": str(made.cover) if made.cover else None,
-        "rows": made.rows,
-        "chapters": [asdict(one) for one in made.chapters],
-        "speakers": dict(made.lines.of),
-        "unattributed": made.lines.unattributed,
-        "unattributed_examples": [{"chapter": number, "text": said} for number, said in made.lines.examples],
-        "findings": made.findings,
-    }

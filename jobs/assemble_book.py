@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jobs.assembly_facts import Book
 from jobs.assembly_plan import Chapter, Placed, chapters_of, place
 from jobs.assembly_record import NAME, Record, read_record, stands, write_record
+from jobs.assembly_remarks import remarks
 from jobs.errors import UserError
 from jobs.files import explain, file_digest, make_folder
 from jobs.fingerprint import digest
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-VERSION = "1"
+VERSION = "2"
 """A change that alters the files raises it."""
 Kind = Literal["chapters", "m4b"]
 WORK_FOLDER = ".assembling"
@@ -65,7 +66,7 @@ def assemble(order: Order, tell: Callable[[str], None]) -> Outcome:
     refuse_missing(order.content, order.partial)
     chapters = chapters_of(order.content.items)
     record = _own_record(order)
-    outcome = Outcome([], [], [], _warnings(order), order.content.missing)
+    outcome = Outcome([], [], [], remarks(order.content, order.book, order.shapes, chapters), order.content.missing)
     work = order.out / WORK_FOLDER
     try:
         make_folder(order.out, "-o")
@@ -97,19 +98,6 @@ def _path_between(out: Path, folder: Path) -> str:
         return Path(os.path.relpath(folder, out)).as_posix()
     except ValueError:  # another drive
         return folder.as_posix()
-
-
-def _warnings(order: Order) -> list[str]:
-    told = []
-    lossy = sorted({i.profile.name for i in order.content.items if i.profile.container not in ("wav", "raw", "flac")})
-    if lossy:
-        told.append(
-            f"the items were made with {', '.join(lossy)}, which is lossy: the book is encoded a second time; a run "
-            "with wav24k or flac24k gives the better book"
-        )
-    if order.content.missing:
-        told.append(f"{len(order.content.missing)} items are missing and left out, as --partial allows")
-    return told
 
 
 class _Assembly:
@@ -166,14 +154,17 @@ class _Assembly:
         write_record(self.order.out, self.record)
 
     def _inputs(self) -> str:
-        cover = self.order.book.cover
         return digest(
             VERSION,
             self.profile.digest,
             _facts(self.order.book),
-            file_digest(str(cover)) if cover is not None and self.kind == "m4b" else "",
+            self._cover_digest(),
             [(p.chapter.title, [self._piece_facts(piece) for piece in p.pieces], p.tail) for p in self.placed],
         )
+
+    def _cover_digest(self) -> str:
+        cover = self.order.book.cover
+        return file_digest(str(cover.path)) if cover is not None else ""
 
     @staticmethod
     def _piece_facts(piece: Any) -> tuple[Any, ...]:
@@ -211,11 +202,13 @@ class _Assembly:
 
     def _make_chapter(self, placed: Placed, name: str, gains: Gains) -> None:
         from jobs.assembly_signal import chapter_signal, correction_db
+        from jobs.cover_tag import add_cover
         from jobs.finish import finish_signal
 
         tags = self._tags(placed.chapter.title, placed.chapter.number, len(self.placed))
         pieces = [self._piece_facts(piece) for piece in placed.pieces]
-        recipe = digest(VERSION, self.profile.digest, tags, pieces, placed.tail, asdict(gains))
+        picture = self._cover_digest() if self.profile.tags else ""
+        recipe = digest(VERSION, self.profile.digest, tags, picture, pieces, placed.tail, asdict(gains))
         known = self.record.files.get(name)
         if known is not None and known["recipe"] == recipe and stands(self.order.out, known):
             self.outcome.unchanged.append(name)
@@ -233,6 +226,9 @@ class _Assembly:
             lambda: chapter_signal(placed, rate_hz, gains, more_db), placed.samples, rate_hz, ready, tags, part
         )
         self.outcome.warnings += [f"{name}: {note}" for note in measured.notes]
+        if picture and self.order.book.cover is not None:
+            add_cover(part, self.profile.container, self.order.book.cover)
+            measured = replace(measured, size_bytes=part.stat().st_size)
         facts = {key: value for key, value in asdict(measured).items() if key not in ("waveform", "segment_starts_s")}
         self._keep(part, name, recipe, facts, [(placed, 0)])
 
@@ -285,6 +281,7 @@ def _chapter_record(placed: Placed, start: int, rate_hz: int) -> dict[str, Any]:
     return {
         "number": placed.chapter.number,
         "title": placed.chapter.title,
+        "kind": placed.chapter.kind,
         "start_s": start / rate_hz,
         "stop_s": (start + placed.samples) / rate_hz,
         "items": [

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.cover import Cover, read_cover
 from jobs.errors import UserError
 from jobs.tags import NOTICE
 
 SIDECAR = "book.json"
-COVER_BYTES = 32 << 20
 GENRE = "Audiobook"
-_STARTS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png"}
 _KEYS = ("title", "author", "narrator", "language", "date", "description", "genre", "cover")
 _OTHER_NAMES = {"authors": "author", "creator": "author", "year": "date", "narrators": "narrator"}
 LONGEST_CHARS = 4000
@@ -31,8 +30,7 @@ class Book:
     date: str = ""
     description: str = ""
     genre: str = GENRE
-    cover: Path | None = None
-    """A JPEG or PNG file that is there."""
+    cover: Cover | None = None
 
     def tags(self) -> dict[str, str]:
         """Of the whole book. `composer` is where players look for the narrator."""
@@ -72,7 +70,7 @@ def read_book(
         cover = sidecar.parent / cover
     narrator = facts.get("narrator") or ", ".join(voices)
     whole = {"genre": GENRE, **fallback, **facts, "narrator": narrator}
-    return Book(**whole, cover=_cover(cover) if cover.name else None)
+    return Book(**whole, cover=read_cover(cover) if cover.name else None)
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -104,25 +102,3 @@ def _line(text: str) -> str:
     """One printable line: what tags take."""
     kept = "".join(char for char in " ".join(text.split()) if char.isprintable())
     return kept[:LONGEST_CHARS]
-
-
-def _cover(path: Path) -> Path:
-    try:
-        if path.stat().st_size > COVER_BYTES:
-            raise UserError(f"{path}: the cover is larger than {COVER_BYTES >> 20} MiB; make it smaller")
-        picture_kind(path)
-    except OSError as error:
-        raise UserError(f"{path}: the cover cannot be read ({error.strerror}); correct --cover or book.json") from error
-    except ValueError as error:
-        raise UserError(f"{path}: the cover {error}") from error
-    return path
-
-
-def picture_kind(path: Path) -> str:
-    """`jpeg` or `png`, by the first bytes. Raises ValueError for anything else, OSError."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    for start, kind in _STARTS.items():
-        if head.startswith(start):
-            return kind
-    raise ValueError("is neither JPEG nor PNG; convert it")

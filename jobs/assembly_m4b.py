@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobs import m4b
 from jobs.assembly_plan import Placed
 from jobs.assembly_signal import Gains, book_signal
+from jobs.cover import Cover
 from jobs.ffmpeg import decode
 from jobs.level import PEAK_MARGIN_DB
 from jobs.limiter import Limiter
@@ -27,7 +28,7 @@ def bind(
     gains: Gains,
     profile: Profile,
     tags: Mapping[str, str],
-    cover: Path | None,
+    cover: Cover | None,
     path: Path,
 ) -> dict[str, Any]:
     """Make the file and return what was measured on it; a peak may still be above the ceiling after the last round.

@@ -17,6 +17,8 @@ KEPT_S = 0.16
 PAUSE_COLUMN, BOUNDARY_COLUMN = "gap_ms", "boundary"
 """Columns that `book` writes: the silence between an item and the next one of its chapter, in ms or by its kind."""
 LONGEST_PAUSE_MS = 60_000
+CREDITS_COLUMN, CREDITS = "credits", ("opening", "closing")
+"""The column that `book --credits` writes, and what may stand in it: the first and the last file of a book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Chapter:
     """Its place in the book, from 1."""
     title: str
     items: tuple[Finished, ...]
+    kind: str = "chapter"
+    """`opening` and `closing` are credits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +70,55 @@ class Placed:
 def chapters_of(items: Sequence[Finished]) -> tuple[Chapter, ...]:
     """Rows that follow each other with one chapter number are one chapter; a row without a number is its own.
 
-    Raises UserError where a chapter's rows do not stand together.
+    Rows of opening or closing credits are one too, the first and the last. Raises UserError where the rows of a chapter
+    do not stand together or credits stand elsewhere.
     """
-    groups: list[list[Finished]] = []
-    first_line: dict[int, int] = {}
+    groups: list[tuple[str | int | None, list[Finished]]] = []
+    first_line: dict[str | int, int] = {}
     for item in items:
-        if groups and item.chapter is not None and item.chapter == groups[-1][0].chapter:
-            groups[-1].append(item)
+        key = _credits(item) or item.chapter
+        if groups and key is not None and key == groups[-1][0]:
+            groups[-1][1].append(item)
             continue
-        if item.chapter is not None:
-            if item.chapter in first_line:
+        if key is not None:
+            if key in first_line:
+                name = f"chapter {key}" if isinstance(key, int) else f"the {key} credits"
                 raise UserError(
-                    f"chapter {item.chapter} starts in line {first_line[item.chapter]} and again in line "
-                    f"{item.line}; put the rows of a chapter together, or give them different numbers"
+                    f"{name} starts in line {first_line[key]} and again in line {item.line}; put the rows of a chapter "
+                    "together, or give them different numbers"
                 )
-            first_line[item.chapter] = item.line
-        groups.append([item])
-    return tuple(Chapter(number, _title(group), tuple(group)) for number, group in enumerate(groups, 1))
+            first_line[key] = item.line
+        groups.append((key, [item]))
+    for number, (key, group) in enumerate(groups):
+        if (key == "opening" and number) or (key == "closing" and number + 1 < len(groups)):
+            place = "first" if key == "opening" else "last"
+            raise UserError(
+                f"item {group[0].id!r} (line {group[0].line}): {key} credits are not the {place} row; move it"
+            )
+    return tuple(
+        Chapter(number, _title(key, group), tuple(group), key if isinstance(key, str) else "chapter")
+        for number, (key, group) in enumerate(groups, 1)
+    )
 
 
-def _title(group: list[Finished]) -> str:
+def _credits(item: Finished) -> str:
+    """`opening`, `closing` or nothing, as the row says."""
+    said = item.extra.get(CREDITS_COLUMN, "").strip().lower()
+    where = f"item {item.id!r} (line {item.line}): {CREDITS_COLUMN}"
+    if said and said not in CREDITS:
+        raise UserError(f"{where}: found {said[:40]!r}; write opening or closing, or leave it out")
+    if said and item.chapter is not None:
+        raise UserError(f"{where}: credits are no part of chapter {item.chapter}; leave one of the two out")
+    return said
+
+
+def _title(key: str | int | None, group: list[Finished]) -> str:
     titled = next((item.title for item in group if item.title and item.title.strip()), None)
     if titled is not None:
         return " ".join(titled.split())
-    return group[0].id if group[0].chapter is None else f"Chapter {group[0].chapter}"
+    if isinstance(key, str):
+        return f"{key.capitalize()} credits"
+    return group[0].id if key is None else f"Chapter {key}"
 
 
 def place(chapter: Chapter, profile: Profile) -> Placed:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from jobs.book_cast import Lines
+from jobs.book_credits import Credits, credit_rows
 from jobs.book_open import Book, open_book
 from jobs.book_records import BOILERPLATE, MATTER, BookFacts, Chapter, Findings, Reading
 from jobs.book_rows import Rows, rows_of
@@ -38,8 +39,9 @@ class BookOrder:
     """Ranges of chapter numbers, both ends included; none: all."""
     cover: Path | None = None
     """Where to write the cover image."""
-    title: str | None = None
-    author: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Fields of BookFacts that go before what the book says; `authors` has one."""
+    credits: Credits = field(default_factory=Credits)
     encoding: str | None = None
     force: bool = False
     """Replace a manifest that is there."""
@@ -69,6 +71,8 @@ class Made:
     findings: list[str]
     sidecar: Path | None = None
     cover: Path | None = None
+    credits: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the rows `opening` and `closing`."""
 
 
 def make(order: BookOrder) -> Made:
@@ -80,6 +84,7 @@ def make(order: BookOrder) -> Made:
         raise UserError(f"{order.out}: is there already; name another file with --output or replace it with --force")
     lines = Lines()
     listed: list[Listed] = []
+    spoken: dict[str, dict[str, Any]] = {}
     with open_book(order.file, order.reading, order.encoding, want_cover=order.cover is not None) as book:
         facts = _named(book.facts, order)
         if order.cover is not None:
@@ -89,19 +94,40 @@ def make(order: BookOrder) -> Made:
             for chapter in _numbered(book.chapters, order):
                 entry = Listed(chapter.number, chapter.title, chapter.kind, chapter.chars)
                 if chapter.number and _is_chosen(chapter.number, order.chosen):
-                    if rows.language is None and not any(one.rows for one in listed):
-                        rows = replace(rows, language=_language(facts, chapter, book.findings))
+                    if not spoken and not any(one.rows for one in listed):
+                        rows, spoken = _begun(chapter, order, facts, rows, book.findings)
+                        _put(stream, spoken.get("opening"))
                     for row in rows_of(chapter, rows, book.findings, lines):
-                        stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                        _put(stream, row)
                         entry.rows.append(row["id"])
                 listed.append(entry)
             _demand_rows(listed, order)
-        findings = book.findings.lines()
+            _put(stream, spoken.get("closing"))
         made = Made(
-            facts, listed, sum(len(one.rows) for one in listed), lines, findings, sidecar_of(order.out), order.cover
-        )
+            facts, listed, len(spoken) + sum(len(one.rows) for one in listed), lines, book.findings.lines(),
+            sidecar_of(order.out), order.cover, {kind: row["text"] for kind, row in spoken.items()},
+        )  # fmt: skip
     _write_sidecar(made, order)
     return made
+
+
+def _begun(
+    chapter: Chapter, order: BookOrder, facts: BookFacts, rows: Rows, findings: Findings
+) -> tuple[Rows, dict[str, dict[str, Any]]]:
+    """What the first chapter settles: the language of the rows, and with it the credits."""
+    sample = "".join(block.text for block in chapter.blocks[:60])[:_SAMPLE_CHARS]
+    if rows.language is None:
+        rows = replace(rows, language=_language(facts, sample, findings))
+    if not order.credits.wanted:
+        return rows, {}
+    if facts.title == order.file.stem:
+        findings.say(f"credits name the book {facts.title!r}, after its file; --title names it otherwise")
+    return rows, credit_rows(order.credits, facts, rows, sample, findings)
+
+
+def _put(stream: IO[bytes], row: Mapping[str, Any] | None) -> None:
+    if row is not None:
+        stream.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
 
 def outline(order: BookOrder) -> Made:
@@ -120,8 +146,10 @@ def sidecar_of(manifest: Path) -> Path:
 
 
 def _named(facts: BookFacts, order: BookOrder) -> BookFacts:
-    title = order.title or facts.title or order.file.stem
-    return replace(facts, title=title, authors=(order.author,) if order.author else facts.authors)
+    told: dict[str, Any] = dict(order.facts)
+    if "authors" in told:
+        told["authors"] = (told["authors"],)
+    return replace(facts, **{"title": facts.title or order.file.stem, **told})
 
 
 def _columns(facts: BookFacts) -> dict[str, str]:
@@ -157,7 +185,7 @@ def _demand_rows(listed: Sequence[Listed], order: BookOrder) -> None:
         raise UserError(f"{order.file}: the chapters that were chosen hold nothing to speak; see --list")
 
 
-def _language(facts: BookFacts, chapter: Chapter, findings: Findings) -> str | None:
+def _language(facts: BookFacts, sample: str, findings: Findings) -> str | None:
     """The book's own language, unless its text is plainly in another script."""
     from jobs.language_codes import language_code
 
@@ -168,7 +196,6 @@ def _language(facts: BookFacts, chapter: Chapter, findings: Findings) -> str | N
     except ValueError:
         findings.say(f"the book names the language {facts.language!r}, which is none that is known; rows carry none")
         return None
-    sample = "".join(block.text for block in chapter.blocks[:60])[:_SAMPLE_CHARS]
     if is_mostly_cjk(sample) != (code in _CJK_LANGUAGES) and code != "ko":
         findings.say(f"the book says that it is in {code!r}, its text is in another script; rows carry no language")
         return None
@@ -214,6 +241,7 @@ def _write_sidecar(made: Made, order: BookOrder) -> None:
         "source_sha256": file_digest(str(order.file)),
         "manifest": order.out.name,
         "cover": _beside(made.cover, order.out) if made.cover else None,
+        "credits": dict(made.credits),
         "chapters": [asdict(one) for one in made.chapters],
         "findings": made.findings,
     }

@@ -97,6 +97,8 @@ class BookFacts:
     description: str = ""
     encoding: str = ""
     """Of a text file."""
+    narrator: str = ""
+    """Only ever told by the person who makes the manifest."""
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs import ffmpeg
-from jobs.assembly_facts import picture_kind
 from jobs.blocks import Block
+from jobs.cover import Cover
 
 if TYPE_CHECKING:
     from presets.catalog import Profile
@@ -41,7 +41,7 @@ def write(
     marks: Sequence[Mark],
     profile: Profile,
     tags: Mapping[str, str],
-    cover: Path | None,
+    cover: Cover | None,
     path: Path,
 ) -> None:
     """Encode `samples` mono samples into `path`. Raises OSError, EnvironmentFault (no ffmpeg), RuntimeError."""
@@ -51,7 +51,7 @@ def write(
         inputs = ["-f", "ffmetadata", "-i", f"file:{words}"]
         picture: list[str] = []
         if cover is not None:
-            inputs += ["-f", f"{picture_kind(cover)}_pipe", "-i", f"file:{cover}"]
+            inputs += ["-f", f"{cover.kind}_pipe", "-i", f"file:{cover.path}"]
             picture = ["-map", "2:v", "-c:v", "copy", "-disposition:v:0", "attached_pic"]
         codec = ["-map", "0:a", "-c:a", "aac", "-b:a", f"{profile.bitrate_kbps}k", *picture]
         codec += ["-map_metadata", "1", "-map_chapters", "1", "-f", "ipod"]

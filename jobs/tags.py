@@ -37,13 +37,15 @@ def id3(tags: Mapping[str, str]) -> bytes:
         frames += _frame("TLAN", b"\x03" + language.encode("ascii"))
     if "comment" in tags:
         frames += _frame("COMM", b"\x03eng\x00" + tags["comment"].encode("utf-8"))
-    return b"ID3\x04\x00\x00" + _synchsafe(len(frames)) + frames if frames else b""
+    return b"ID3\x04\x00\x00" + synchsafe(len(frames)) + frames if frames else b""
 
 
 def _frame(name: str, body: bytes) -> bytes:
-    return name.encode("ascii") + _synchsafe(len(body)) + b"\x00\x00" + body
+    return name.encode("ascii") + synchsafe(len(body)) + b"\x00\x00" + body
 
 
-def _synchsafe(number: int) -> bytes:
-    """28 bits, seven to a byte."""
+def synchsafe(number: int) -> bytes:
+    """28 bits, seven to a byte. Raises ValueError for more."""
+    if number >= 1 << 28:
+        raise ValueError(f"{number} bytes are more than a tag can hold")
     return bytes((number >> shift) & 0x7F for shift in (21, 14, 7, 0))

@@ -17,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs import m4b
+from jobs.assembly_facts import Book
 from jobs.assembly_plan import chapters_of, place
+from jobs.assembly_remarks import remarks
 from jobs.assembly_signal import Gains, book_signal, chapter_signal, find_gains
 from jobs.blocks import zeros
+from jobs.cover import Cover
 from jobs.errors import UserError
 from jobs.ffmpeg import ffmpeg_path
-from jobs.finished_items import Finished, SpokenSegment
+from jobs.finished_items import Finished, SpokenSegment, read_run
 from presets.catalog import profiles
 
 PROFILES = profiles()
@@ -65,6 +68,16 @@ def test_chapter_files_are_what_acx_asks_for_and_say_what_they_are(made: Path) -
     assert metadata(made / "m-book" / CHAPTERS[1])["title"] == "第一章：../兔子洞"
 
 
+def picture(path: Path) -> bytes:
+    command = [ffmpeg_path(), "-v", "error", "-i", str(path), "-map", "0:v", "-c", "copy", "-f", "mjpeg", "pipe:1"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def test_every_file_shows_the_cover(made: Path) -> None:
+    for name in (*CHAPTERS, BOOK):
+        assert picture(made / "m-book" / name) == (made / "cover.jpg").read_bytes()
+
+
 def test_the_m4b_holds_marks_cover_and_tags_and_speech_starts_where_a_mark_says(made: Path) -> None:
     path = made / "m-book" / BOOK
     tags = metadata(path)
@@ -76,12 +89,6 @@ def test_the_m4b_holds_marks_cover_and_tags_and_speech_starts_where_a_mark_says(
     samples = heard(path)
     for start_s, _ in marks:
         assert abs(onset_s(samples, start_s + 0.75) - start_s - 0.75) < 0.05
-    picture = subprocess.run(
-        [ffmpeg_path(), "-v", "error", "-i", str(path), "-map", "0:v", "-c", "copy", "-f", "mjpeg", "pipe:1"],
-        capture_output=True,
-        check=True,
-    )
-    assert picture.stdout == (made / "cover.jpg").read_bytes()
 
 
 def test_nothing_is_made_again_until_something_changes(copy: Path) -> None:
@@ -184,6 +191,44 @@ def test_a_chapter_in_two_places_is_a_mistake(tmp_path: Path) -> None:
         chapters_of([one, replace(one, chapter=2), replace(one, line=9)])
     alone = [replace(one, chapter=None, title=None, id=name) for name in ("a", "b")]
     assert [chapter.title for chapter in chapters_of(alone)] == ["a", "b"]
+
+
+def test_credits_are_the_first_and_the_last_file(tmp_path: Path) -> None:
+    one = item_of(tmp_path, "one", 0.1, 0.0)
+
+    def row(said: str, line: int, **values: object) -> Finished:
+        return replace(one, **{"chapter": None, "line": line, "extra": {"credits": said}, **values})  # type: ignore[arg-type]
+
+    opening, closing = row("opening", 1), row(" Closing ", 9, title="The End")
+    found = chapters_of([opening, row("opening", 2, voice="b"), replace(one, line=3), closing])
+    assert [(c.number, c.kind, c.title, len(c.items)) for c in found] == [
+        (1, "opening", "Opening credits", 2),
+        (2, "chapter", "Chapter 1", 1),
+        (3, "closing", "The End", 1),
+    ]
+    for rows, why in (
+        ([one, opening], "line 1.*opening credits are not the first row"),
+        ([closing, one], "line 9.*closing credits are not the last row"),
+        ([opening, one, row("opening", 5), closing], "the opening credits starts in line 1 and again in line 5"),
+        ([row("end", 4)], "line 4.*credits: found 'end'; write opening or closing"),
+        ([row("closing", 4, chapter=7)], "credits are no part of chapter 7"),
+    ):
+        with pytest.raises(UserError, match=why):
+            chapters_of(rows)
+
+
+def test_what_a_shop_would_miss_is_said(made: Path, tmp_path: Path) -> None:
+    content = read_run(made / "m-out", PROFILES)
+    shapes = {"chapters": PROFILES["acx"], "m4b": PROFILES["m4b"]}
+    chapters = chapters_of(content.items)
+    told = remarks(content, Book("T"), shapes, chapters)
+    assert len(told) == 1 and told[0].startswith("there are no opening and no closing credits: ACX asks for both")
+    whole = (replace(chapters[0], kind="opening"), *chapters[1:-1], replace(chapters[-1], kind="closing"))
+    assert remarks(content, Book("T"), shapes, whole) == []
+    cover = Cover(tmp_path / "c.png", "png", bytes(1_500_000), 9, 9)
+    assert "1.5 MB and goes into each of 3 files (4 MB)" in remarks(content, Book("T", cover=cover), shapes, whole)[0]
+    no_room = {"chapters": PROFILES["wav24k"]}
+    assert "take no cover" in remarks(content, Book("T", cover=cover), no_room, chapters)[0]
 
 
 TIMES = st.tuples(
