@@ -94,9 +94,17 @@ def _percent(sign: str, number: str, mark: str) -> str:
     return f"{spoken}{'千分之' if mark == '‰' else '百分之'}{'百' if number == '100' else decimal(number)}"
 
 
+_TIMED = re.compile("(?:在|每|约|第|前|后|剩|剩余|等待|超过|不足|仅|隔|持续|倒计时|用时|时长|最后)[^0-9，。]{0,2}$")
+
+
 @_rule(rf"{FREE}(?P<s>(?P<y>[12][0-9]{{3}}|[0-9]0)'?s)(?![0-9A-Za-z])")
 def _decade(match: re.Match[str], order: DateOrder) -> str:
-    return digits(match["y"]) + "年代" if len(match["y"]) == 4 else cardinal(match["y"]) + "年代"
+    if len(match["y"]) == 4:
+        return digits(match["y"]) + "年代"
+    seconds = (
+        match["y"] < "50" or re.match("[内后前左右钟倒的之以]|最快", after(match)) or _TIMED.search(before(match, 10))
+    )
+    return cardinal(match["y"]) + ("秒" if seconds else "年代")
 
 
 @_rule(r"(?<![0-9A-Za-z.])(?P<d>[0-9]{1,3})°(?P<m>[0-9]{1,2})[′'](?:(?P<s2>[0-9]{1,2})[″\"])?", needs="°")
@@ -190,7 +198,7 @@ def _fraction(match: re.Match[str], order: DateOrder) -> str:
 
 _PER = (
     "晚|夜|月|年|季度?|周|天|日|小时|分钟?|秒|次|人|位|台|件|个|份|张|床|间|套"
-    "|公里|公斤|千克|斤|吨|平方米|平米|平|米|升|亩|度"
+    "|公里|公斤|千克|斤|吨|平方米|平米|平|米|升|亩|度|GB|MB|KB|TB|L|㎡|m²"
 )
 
 

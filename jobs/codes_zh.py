@@ -53,6 +53,16 @@ def _key(match: re.Match[str], order: DateOrder) -> str:
     return ("星" if sign == "*" else "井") + ("" if named else "号")
 
 
+@_rule(
+    r"(?<![A-Za-z])N[Oo][.:：]\s?(?P<n>[A-Z]{0,4}-?[0-9]+(?:-[0-9A-Z]+)+|[A-Z]{0,4}-?[0-9]{7,})(?![0-9A-Za-z])",
+    needs="N[Oo][.:：]",
+)
+def _numbered_code(match: re.Match[str], order: DateOrder) -> str:
+    """No.20261130-0012."""
+    groups = [code(group) for group in match["n"].split("-") if group]
+    return "编号" + "，".join(groups)
+
+
 @_rule(rf"(?<![A-Za-z])(?i:{_TELEPHONE_WORDS}|{_CODE_WORDS}){_LINK}(?P<s>(?:{_CODE})(?:{_MORE})*)(?![0-9A-Za-z])")
 def _code_in_context(match: re.Match[str], order: DateOrder) -> str | None:
     word = re.match(f"(?i:{_TELEPHONE_WORDS})", match[0])
@@ -79,6 +89,13 @@ def _code(written: str, one: str) -> str:
     return ("下划线" if "_" in written else "，" if all(g.isdigit() for g in written.split("-")) else "").join(groups)
 
 
+@_rule(r"(?<![0-9A-Za-z])(?P<s>(?:[A-Z]{2}|[0-9][A-Z]|[A-Z][0-9])[0-9]{3,4})(?![0-9A-Za-z-])", needs="[A-Z]")
+def _flight_in_context(match: re.Match[str], order: DateOrder) -> str | None:
+    """航班号3U8888，HO1256: each of them, as long as the sentence speaks of flights."""
+    around = re.split("[。；！？]", before(match, 40))[-1] + re.split("[。；！？]", after(match, 12))[0]
+    return code(match["s"], YAO) if "航班" in around else None
+
+
 @_rule(
     r"(?<![0-9A-Za-z])(?P<s>(?:[A-Z][A-Z0-9] ?|[0-9][A-Z] ?|[GDCZTKYLS])[0-9]{1,4})"
     r"(?=(?:\s?[/、和及与]\s?[A-Z0-9][A-Z0-9]?[0-9]{1,4})*(?:次(?!数)|航班))"
@@ -92,7 +109,9 @@ def _flight(match: re.Match[str], order: DateOrder) -> str:
     return code(written, YAO)
 
 
-@_rule(r"(?<=[楼层栋座元])\s?(?P<s>[0-9]{3,4})(?=号|室|房)|(?<=[栋座幢])(?P<t>[0-9]{3,4})(?![0-9.,]|[户人元个米平])")
+@_rule(
+    r"(?<=[楼层栋座元])\s?(?P<s>[0-9]{3,4})(?=号|室|房)|(?:(?<=[栋座幢])|(?<=单元))(?P<t>[0-9]{3,4})(?![0-9.,]|[户人元个米平])"
+)
 def _room_of_a_floor(match: re.Match[str], order: DateOrder) -> str:
     return code(match[0], YAO)
 
@@ -127,8 +146,16 @@ def _room(match: re.Match[str], order: DateOrder) -> str:
     return code(match["s"], YAO)
 
 
-@_rule(r"(?<=[0-9)）\ue000])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])")
+@_rule(
+    r"(?<=[0-9)）\ue000])\s?转\s?(?P<s>[0-9]{1,6})(?![0-9])"
+    r"|(?:^|(?<=[请可再需或，。：:；]))(?:[再直]接?|直接)?转(?:接|拨|至)?\s?(?P<t>[0-9]{3,5})(?=$|[，。；！？、,;!?.）)\s]|接|人工|即可|或|转)"
+    r"|(?<=[按拨])\s?(?P<u>[0-9]{3,6})(?=转|接)"
+)
 def _extension(match: re.Match[str], order: DateOrder) -> str:
+    if match["t"]:
+        return match[0][: -len(match["t"])] + digits(match["t"], YAO)
+    if match["u"]:
+        return digits(match["u"], YAO)
     return digits(match["s"], YAO)
 
 
@@ -141,12 +168,13 @@ _KNOWN = "10086|10010|12306|12315|12318|12329|12333|12348|12366|12369|1008611"
     r"(?:(?<=拨打)|(?<=[拨打])|(?<=致电)|(?<=呼叫)|(?<=热线)|(?<=电话))\s?(?P<s>[0-9]{3,8})(?![0-9A-Za-z.:,-])"
     rf"|(?<![0-9A-Za-z.,:-])(?P<t>110|119|120|122|12[0-9]{{3}}|1[01]0[0-9]{{2}}|95[0-9]{{3}})(?=\s?(?:{_HELP}))"
     r"|(?<=报警|急救|火警|匪警|交警|银行|保险|证券)(?P<u>110|119|120|122|95[0-9]{3})(?![0-9A-Za-z.:,-])"
+    r"|(?<![0-9A-Za-z.,-])(?P<area>0(?:10|2[0-9]|[3-9][0-9]{2})[- ](?:1[0-2][0-9]{3}|9[56][0-9]{3}))(?![0-9A-Za-z.,-])"
     rf"|(?<![0-9A-Za-z.,:-])(?P<k>{_KNOWN})(?![0-9A-Za-z:-]|[.,][0-9])"
 )
 def _hotline(match: re.Match[str], order: DateOrder) -> str | None:
     if not match["t"] and re.match(rf"\s?(?:{_QUANTITY}|折|分|户|家|亩|吨|米|公|千)", after(match)):
         return None
-    return digits(match[0].strip(), YAO)
+    return "，".join(digits(group, YAO) for group in re.split("[- ]", match[0].strip()))
 
 
 @_rule(rf"{FREE}[0-9]{{17}}[0-9Xx](?![0-9A-Za-z])")

@@ -1,14 +1,17 @@
-"""Dates, times and what is written like them (ratios, scores) in Chinese text."""
+"""Dates and times in Chinese text."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from jobs import scores_zh
 from jobs.forms import (
     CLOCK,
     DASH,
     DATE,
     FREE,
+    Clock,
     DateOrder,
     parse_clock,
     parse_date,
@@ -44,6 +47,17 @@ def _month_and_day(match: re.Match[str], order: DateOrder) -> str:
     return f"{cardinal(month)}月{cardinal(day)}日"
 
 
+@_rule(
+    rf"(?:时间|日期|活动|期间|档期|假期|有效期|展期)[^0-9，。；]{{0,6}}(?P<s>(?P<a>(?:1[0-2]|0?[1-9])\.(?:3[01]|[12][0-9]|0?[1-9]))\s?{DASH}{{1,2}}\s?"
+    r"(?P<b>(?:1[0-2]|0?[1-9])\.(?:3[01]|[12][0-9]|0?[1-9])))(?![0-9A-Za-z.%％])",
+    needs=r"[0-9]\.[0-9]",
+)
+def _dotted_days(match: re.Match[str], order: DateOrder) -> str:
+    """活动时间：12.1-12.12."""
+    days = [day.split(".") for day in (match["a"], match["b"])]
+    return "到".join(f"{cardinal(month)}月{cardinal(day)}日" for month, day in days)
+
+
 @_rule(DATE)
 def _date(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0], order)
@@ -64,22 +78,11 @@ def _week_range(match: re.Match[str], order: DateOrder) -> str:
     return "到"
 
 
-@_rule(
-    rf"(?P<ratio>(?:比分|比例|配比|比率|赔率|比值|以|大比分|宽高比|画幅|长宽比)[^0-9，。]{{0,4}})?{FREE}"
-    rf"(?<!:)(?P<s>(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}}))(?![0-9:])(?P<after>[^0-9，。]{{0,3}})"
-)
-def _ratio(match: re.Match[str], order: DateOrder) -> str | None:
-    is_time = len(match["b"]) == 2 and int(match["a"]) <= 24 and int(match["b"]) < 60 and match["b"] != "00"
-    is_time = is_time or (match["b"] == "00" and int(match["a"]) <= 24)
-    said = match["ratio"] or re.match("的?(?:战|大?比分|比例|获胜|领先|落后|取胜|胜|负|平)", match["after"])
-    known = (match["a"], match["b"]) in (("16", "10"), ("21", "10"))
-    if is_time and not said and not known:
-        return None
-    return f"{cardinal(match['a'])}比{cardinal(match['b'])}"
+_HALF = "上午|下午|晚上|早上|清晨|早晨|凌晨|中午|傍晚|夜里|半夜|今晚|当晚"
 
 
 @_rule(
-    rf"(?P<h>上午|下午|晚上|早上|凌晨|中午)?{FREE}(?P<s>(?P<a>{CLOCK.pattern})"
+    rf"(?P<h>{_HALF})?{FREE}(?P<s>(?P<a>{CLOCK.pattern})"
     rf"(?:\s?{DASH}{{1,2}}\s?(?P<b>{CLOCK.pattern.replace('([0', '(?:[0').replace('([A', '(?:[A')}))?)"
     r"(?![0-9:])"
 )
@@ -90,7 +93,24 @@ def _clock(match: re.Match[str], order: DateOrder) -> str | None:
     if first.second is not None and re.search("(?:用时|耗时|历时|时长|成绩|净计时)[^0-9，。]{0,3}$", before(match)):
         hours = cardinal(str(first.hour), liang=True)
         return f"{hours}小时{_padded(first.minute)}分{_padded(first.second)}秒"
+    if match["h"]:
+        first = replace(first, half="")  # 早上8:30am is said once
     return clock(first) + (f"到{clock(second)}" if second else "")
+
+
+@_rule(
+    rf"(?P<h>{_HALF})?{FREE}(?P<s>(?P<a>1[0-2]|0?[1-9])(?:\s?(?P<h1>[AaPp])\.?[Mm]\.?)?"
+    rf"(?:\s?(?:{DASH}|[到至])\s?(?P<b>1[0-2]|0?[1-9]))?\s?(?P<h2>[AaPp])\.?[Mm](?![0-9A-Za-z])\.?)",
+    needs="[mM]",
+)
+def _hour(match: re.Match[str], order: DateOrder) -> str | None:
+    """9am, 9am-5pm, 上午9am."""
+    halves = [half.lower() if half else "" for half in (match["h1"], match["h2"])]
+    if not match["b"]:
+        return None if match["h1"] else clock(Clock(int(match["a"]), 0, None, "" if match["h"] else halves[1]))
+    first = clock(Clock(int(match["a"]), 0, None, "" if match["h"] else halves[0] or halves[1]))
+    last = clock(Clock(int(match["b"]), 0, None, halves[1] if halves[0] != halves[1] and halves[0] else ""))
+    return f"{first}到{last}"
 
 
 def _padded(value: int) -> str:
@@ -102,4 +122,4 @@ def _hundredths(match: re.Match[str], order: DateOrder) -> str:
     return digits(match["s"])
 
 
-RULES: tuple[Rule, ...] = tuple(_book.rules)
+RULES: tuple[Rule, ...] = (*scores_zh.RULES, *_book.rules)

@@ -23,9 +23,11 @@ _rule = _book.add
 
 
 @_rule(
-    r"(?<=公元前)(?P<a>[0-9]{1,4})(?=年)|(?<=公元)(?P<b>[0-9]{1,4})(?=年)|(?<![0-9])(?P<c>[0-9]0|[0-9]5)(?=后(?!来|面|[0-9]|天|年|背|门|方|续|期|勤|台|果|悔|代))"
+    r"(?<=公元前)(?P<a>[0-9]{1,4})(?=年)|(?<=公元)(?P<b>[0-9]{1,4})(?=年)|(?<=[^元公目之以从先提])前(?P<s>[1-9][0-9]{1,3})(?=年)|(?<![0-9])(?P<c>[0-9]0|[0-9]5)(?=后(?!来|面|[0-9]|天|年|背|门|方|续|期|勤|台|果|悔|代))"
 )
-def _era(match: re.Match[str], order: DateOrder) -> str:
+def _era(match: re.Match[str], order: DateOrder) -> str | None:
+    if match["s"]:
+        return digits(match["s"]) if "公元前" in before(match, 60) else None
     return digits(match[0])
 
 
@@ -122,6 +124,18 @@ def _score(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{cardinal(match['a'])}比{cardinal(match['b'])}"
 
 
+@_rule(
+    r"(?<![0-9、第.,])(?P<s>(?P<a>[1-9])、(?P<b>[2-9]))"
+    r"(?=岁|[个天次米里遍句斤杯口步把本块条件位名](?!月[份初底中])|分钟|小时|公里|公斤|[百千万]|年(?![级代])|个月)",
+    needs="、",
+)
+def _about(match: re.Match[str], order: DateOrder) -> str | None:
+    """2、3个, 4、5岁: about so many, without a pause."""
+    if int(match["b"]) != int(match["a"]) + 1:
+        return None
+    return cardinal(match["a"], liang=True) + ("两" if match["b"] == "2" else cardinal(match["b"]))
+
+
 @_rule(r"(?<![0-9A-Za-z])[0-9]+(?:-[0-9]+){2,}(?![0-9A-Za-z]|\.[0-9])", needs="-[0-9]+-")
 def _chain(match: re.Match[str], order: DateOrder) -> str:
     return "，".join(digits(group) for group in match[0].split("-"))
@@ -154,7 +168,10 @@ def _range(match: re.Match[str], order: DateOrder) -> str | None:
     following = match["after"].strip()
     liang = following[:1] in MEASURE and following != "" and not re.match("[月日号点期级]|年级", following)
     ordinal = before(match, 1) == "第"
-    falls = not (match["neg"] or match["sa"]) and "." not in match[0] and len(match["b"]) <= 2
+    falls = not (match["neg"] or match["sa"]) and "." not in match[0]
+    falls = falls and (
+        len(match["b"]) <= 2 or re.search("NBA|CBA|[篮足排]球|季后赛|总决赛|比赛|联赛|主场|客场", before(match, 40))
+    )
     if falls and int(match["a"].replace(",", "")) > int(match["b"].replace(",", "")):
         # No range runs downwards: a score, or staircase 3 of house 12.
         word = "杠" if re.match("[号栋幢楼单室座]", following) else "比"
@@ -164,7 +181,7 @@ def _range(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z.:]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z.,元人个万亿次吨件块])"
+    r"(?<![0-9A-Za-z.,])(?P<s>0[0-9]+)(?![0-9A-Za-z:]|\.[0-9]|,[0-9]{3})|(?<![0-9A-Za-z.,])(?P<t>[0-9]{10,})(?![0-9A-Za-z.,元人个万亿次吨件块])"
 )
 def _bare_code(match: re.Match[str], order: DateOrder) -> str | None:
     """Leading zeros, and strings too long for a quantity, are codes."""
@@ -180,7 +197,9 @@ def _grouped_code(match: re.Match[str], order: DateOrder) -> str:
 
 @_rule(r"(?<=第)\s?(?P<s>[0-9]{1,15})(?![0-9.,])")
 def _ordinal(match: re.Match[str], order: DateOrder) -> str:
-    return cardinal(match["s"])
+    """A lottery's 第2024123期 starts with its year."""
+    draw = len(match["s"]) >= 5 and after(match)[:1] == "期"
+    return digits(match["s"]) if draw else cardinal(match["s"])
 
 
 @_rule(
@@ -193,13 +212,38 @@ def _roman(match: re.Match[str], order: DateOrder) -> str | None:
     return cardinal(str(value)) if value else None
 
 
+_CIRCLES = frozenset(
+    chr(code)
+    for first, many in (("①", 20), ("❶", 10), ("➀", 10), ("㈠", 10), ("⑴", 10))
+    for code in range(ord(first), ord(first) + many)
+)
+
+
 @_rule(r"[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]", needs="[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]")
 def _circled(match: re.Match[str], order: DateOrder) -> str:
+    value = _circled_value(match[0])
+    if not value:
+        return match[0]
+    spoken = cardinal(str(value))
+    preceding, following = before(match, 1), after(match, 1)
+    others = [_circled_value(char) for char in match.string if char in _CIRCLES]
+    listed = len(others) > 1 and others == sorted(set(others))
+    if not listed or not re.match(rf"[{HAN}A-Za-z]", following) or following in _JOINING or preceding in _JOINED:
+        return spoken
+    # ①请按1②请按2: marks of a list, each with its pauses.
+    return ("，" if preceding and preceding not in "，。；：、,;: " else "") + spoken + "，"
+
+
+_JOINING = tuple("和与及或到至、项步点条款种类者所之的是")
+_JOINED = tuple("图表式例第步骤和与及或到至、见按选")
+
+
+def _circled_value(char: str) -> int:
     for first in "①❶➀㈠⑴":
-        offset = ord(match[0]) - ord(first)
+        offset = ord(char) - ord(first)
         if 0 <= offset < (20 if first == "①" else 10):
-            return cardinal(str(offset + 1))
-    return match[0]
+            return offset + 1
+    return 0
 
 
 @_rule("[½⅓⅔¼¾⅛]", needs="[½⅓⅔¼¾⅛]")
@@ -210,7 +254,7 @@ def _vulgar(match: re.Match[str], order: DateOrder) -> str:
     return ("又" if before(match, 1).isdigit() else "") + spoken
 
 
-@_rule(r"(?<![0-9A-Za-z])(?P<n>[0-9]{1,4})#(?=楼|机|门|线|库|车|站|泵|炉|桥|口|厂|仓)", needs="#")
+@_rule(r"(?<![0-9A-Za-z])(?P<n>[0-9]{1,4})#(?=汽油|柴油|油|楼|机|门|线|库|车|站|泵|炉|桥|口|厂|仓)", needs="#")
 def _numbered_thing(match: re.Match[str], order: DateOrder) -> str:
     return f"{cardinal(match['n'])}号"
 
@@ -226,9 +270,15 @@ def _numero(match: re.Match[str], order: DateOrder) -> str | None:
 def _plain_number(match: re.Match[str], order: DateOrder) -> str | None:
     """What wetext reads wrongly: separators, signs, 2次, 2点, numbers it takes for telephone numbers."""
     written, following = match["a"], after(match)
+    if match["neg"] and before(match, 1) == "\ue000":
+        return None  # a stroke after something already read is no minus
     telephone = re.fullmatch("1[012][0-9]|1[0-2][0-9]{3}|9[56][0-9]{3}|400[0-9]*", written) is not None
     two = (
-        written == "2" and re.match(r"次|点(?!\d)|点(?=\d{1,2}分)|倍|题|份|年(?!级)|场|首|句|部", following) is not None
+        written == "2"
+        and re.match(
+            r"次|点(?!\d)|点(?=\d{1,2}分)|倍|题|份|年(?!级)|场|首|句|部|间|晚|夜|桌|盒|期限|种|门课", following
+        )
+        is not None
     )
     unit = written == "2" and re.match("单元|[日月号楼层级班期]", following) is not None
     if not (match["neg"] or match["plus"] or "," in written or "." in written or telephone or two or unit):

@@ -68,13 +68,22 @@ def date(when: Date) -> str:
 
 
 def clock(when: Clock) -> str:
-    half = {"a": "上午", "p": "下午", "": ""}[when.half]
+    half = _half(when)
     spoken = f"{half}{cardinal(str(when.hour), liang=True)}点"
     if when.minute or when.second:
         spoken += _two(when.minute) + "分"
     if when.second:
         spoken += _two(when.second) + "秒"
     return spoken
+
+
+def _half(when: Clock) -> str:
+    """What Chinese calls that part of the day: 3 am is 凌晨, 8 pm 晚上."""
+    if when.half == "a":
+        return "凌晨" if when.hour == 12 or when.hour < 6 else "上午"
+    if when.half == "p":
+        return "中午" if when.hour == 12 else "下午" if when.hour < 7 else "晚上"
+    return ""
 
 
 def ordinal(written: str) -> str:
