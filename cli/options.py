@@ -96,9 +96,17 @@ _OPTIONS: Mapping[str, _Option] = {
     "verify_model": _Option(
         "Whisper model for --verify asr: a CTranslate2 folder.", "Quality", default="none", metavar="FOLDER"
     ),
-    "verify_threshold": _Option("Share of wrong words above which a take was not understood.", "Quality"),
+    "verify_threshold": _Option(
+        "Share of wrong words above which a take was not understood.", "Quality", default="the profile's"
+    ),
     "verify_policy": _Option(
         "A segment of which no take is understood: `flag` keeps the best one, `fail` fails its item.", "Quality"
+    ),
+    "listeners": _Option(
+        "Most processes that listen to takes.", "Quality", default="one for every four cores, 16 at most"
+    ),
+    "timbre_threshold": _Option(
+        "Likeness of a take's voice to its reference, below which it is made again; 0: not compared.", "Quality"
     ),
     "max_failures": _Option("Stop after so many failed items.", "Failures", default="never"),
     "keep_going": _Option("Make the good rows of a manifest that has bad ones.", "Failures"),
@@ -127,6 +135,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "threads": (1, 1024),
     "takes": (1, 100),
     "verify_threshold": (0, 1),
+    "listeners": (1, 1024),
+    "timbre_threshold": (0, 1),
     "seed": (0, 2**63 - 1),
     "max_failures": (1, 1_000_000_000),
     "limit": (1, 1_000_000_000),

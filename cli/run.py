@@ -48,6 +48,8 @@ RUN_OPTIONS = (
     "verify_model",
     "verify_threshold",
     "verify_policy",
+    "listeners",
+    "timbre_threshold",
     "max_failures",
     "keep_going",
     "strict",

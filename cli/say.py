@@ -36,6 +36,8 @@ SAY_OPTIONS = (
     "verify_model",
     "verify_threshold",
     "verify_policy",
+    "listeners",
+    "timbre_threshold",
     "strict",
     "profiles_folder",
     "voices_folder",

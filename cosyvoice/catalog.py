@@ -39,6 +39,8 @@ class EngineFacts:
     """Free memory that one instance wants on its device, weights and full batches; 0: it does not say."""
     seeded: bool = True
     """Draws random numbers: another seed gives another take."""
+    embeds_speakers: bool = False
+    """Its model folder holds a speaker encoder, by which takes can be held against their voice."""
     katakana: bool = False
     """Reads Japanese from katakana only; kanji come out wrong."""
     revision: str = ""
@@ -101,6 +103,7 @@ COSYVOICE2 = EngineFacts(
     needs_model=True,
     factory="cosyvoice.assembly:load",
     accelerates=True,
+    embeds_speakers=True,
     memory_bytes=_PIPELINE_BYTES,
 )
 
@@ -118,6 +121,7 @@ COSYVOICE3 = EngineFacts(
     needs_model=True,
     factory="cosyvoice.assembly:load",
     accelerates=True,
+    embeds_speakers=True,
     memory_bytes=_PIPELINE_BYTES,
 )
 

@@ -305,6 +305,11 @@ class Journal:
         """Items of this run's manifest by state."""
         return dict(self._do("SELECT state, COUNT(*) FROM items WHERE run = ? GROUP BY state", (run,)).fetchall())
 
+    def profiles_of(self, run: int) -> list[str]:
+        """Names of the profiles that rows of this run's manifest have."""
+        found = self._do("SELECT DISTINCT json_extract(item, '$.profile') FROM items WHERE run = ?", (run,)).fetchall()
+        return sorted(name for (name,) in found if name)
+
     def last_run(self) -> int:
         found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]
         return int(found or 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from jobs.checks import level_steps
+from jobs.checks import level_steps, timbre_steps
 from jobs.checks import told as told_of
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
@@ -21,7 +21,7 @@ from jobs.records import Measured
 from jobs.roster import Answer, Roster
 from jobs.schedule import OpenItem, Schedule
 from jobs.speech_rate import units
-from jobs.verify import Ear
+from jobs.verify import Ears
 
 if TYPE_CHECKING:
     from presets.catalog import Profile
@@ -55,9 +55,9 @@ class Production:
         progress: Progress,
         max_failures: int | None,
         check_stop: Callable[[], None],
-        ear: Ear | None = None,
+        ears: Ears | None = None,
     ) -> None:
-        """`check_stop` raises when the run was told to stop; `ear` hears every take."""
+        """`check_stop` raises when the run was told to stop; `ears` hear every take."""
         self._folder = folder
         self._temporary = temporary
         self._schedule = schedule
@@ -73,7 +73,7 @@ class Production:
         self._failures = 0
         self._serial = 0
         self._check_stop = check_stop
-        self._ear = ear
+        self._ears = ears
         self._unheard: dict[str, Answer] = {}
 
     def run(self) -> None:
@@ -85,7 +85,7 @@ class Production:
         try:
             while True:
                 self._check_stop()
-                if self._ear is None or not self._ear.full:
+                if self._ears is None or not self._ears.full:
                     self._roster.feed()
                 self._collect_ended()
                 self._feed_finishers()
@@ -93,7 +93,7 @@ class Production:
                     return
                 if not self._to_finish and not any(self._in_hand) and not self._unheard:
                     self._roster.require_someone()
-                ears = [self._ear.child] if self._ear else []
+                ears = self._ears.children if self._ears else []
                 listen([*self._roster.children, *self._finishers, *ears], TICK_S)
                 for answer in self._roster.answers():
                     self._take(answer)
@@ -101,26 +101,29 @@ class Production:
                 self._hear_finishers()
         finally:
             self._roster.end()
-            if self._ear is not None:
-                self._ear.end()
+            if self._ears is not None:
+                self._ears.end()
             for child in self._finishers:
                 child.kill()
 
     def _take(self, answer: Answer) -> None:
-        """A worker's answer goes to the schedule, by way of the listener where there is one."""
-        job = self._schedule.to_hear(answer.key, answer.take) if self._ear and answer.take else None
-        if self._ear is not None and job is not None:
+        """A worker's answer goes to the schedule, by way of the listeners where there are any."""
+        job = self._schedule.to_hear(answer.key, answer.take) if self._ears and answer.take else None
+        if self._ears is not None and job is not None:
             self._unheard[answer.key] = answer
-            self._ear.listen(job)
+            self._ears.listen(job)
         else:
             self._schedule.took(answer.key, answer.take, answer.error, answer.seconds, answer.device)
 
     def _hear_takes(self) -> None:
-        for key, heard in self._ear.answers() if self._ear else ():
+        for key, heard in self._ears.answers() if self._ears else ():
             answer = self._unheard.pop(key)
-            assert self._ear is not None
+            assert self._ears is not None
             assert answer.take is not None
-            take = self._ear.judged(answer.take, heard)
+            profile = self._schedule.profile_of(key)
+            if profile is None:
+                continue  # its item has failed meanwhile
+            take = self._ears.judged(answer.take, heard, profile)
             self._schedule.took(key, take, None, answer.seconds, answer.device)
 
     def _collect_ended(self) -> None:
@@ -267,6 +270,7 @@ def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
                 "level_db": take.level_db,
                 "heard": take.heard,
                 "error_rate": take.error_rate,
+                "likeness": take.likeness,
             }
             for number, takes in sorted(opened.takes.items())
             for take in takes
@@ -308,5 +312,6 @@ def _warnings(opened: OpenItem) -> list[str]:
     for number, take in sorted(opened.kept.items()):
         told += [f"segment {number + 1}: {remark}" for remark in take.remarks]
         told += [f"segment {number + 1} {words}" for words in told_of(take)]
-    told += level_steps([take for _, take in sorted(opened.kept.items())])
+    kept = [take for _, take in sorted(opened.kept.items())]
+    told += [*level_steps(kept), *timbre_steps(kept)]
     return list(dict.fromkeys(told))

@@ -99,6 +99,8 @@ class Take:
     """What the recogniser of `--verify` heard; None: nobody listened."""
     error_rate: float | None = None
     """Wrong, lost and added words (syllables in Chinese) over those of the text."""
+    likeness: float | None = None
+    """Cosine between its speaker embedding and that of its voice's reference; None: not compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class TakeRow:
     heard: str | None = None
     """What the recogniser of `--verify` heard; None: nobody listened."""
     error_rate: float | None = None
+    likeness: float | None = None
+    """Cosine between its speaker embedding and that of its voice's reference; None: not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,8 @@ class RunFacts:
     resumed_from: str | None = None
     """Run that this one went on from."""
     voices: tuple[VoiceRow, ...] = ()
+    checks: Mapping[str, str] = field(default_factory=dict)
+    """What takes are checked by besides their samples: limits in force and where each comes from."""
 
 
 def names_of(record: type) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ from pathlib import Path
 from shutil import rmtree
 from time import monotonic
 
+from cosyvoice.model_folder import find_files
 from jobs import devices
+from jobs.check_facts import check_facts, compares_voices, thresholds
 from jobs.errors import EnvironmentFault, InvalidInput, Problem, UserError
 from jobs.files import STATE_FOLDER, explain, make_folder
 from jobs.gear import Gear, gather
@@ -29,12 +31,14 @@ from jobs.schedule import Schedule
 from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
 from jobs.summary import Circumstances, facts_of, figures_of, log_devices, rows_of
-from jobs.verify import Ear
+from jobs.verify import Ears, Limits, ListenerSpec
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
 MAX_PROBLEMS_KEPT = 1000
 """Mistakes of one manifest that are held for printing; the rest are counted."""
 VOICE_WARNINGS_SHOWN = 50
+MOST_LISTENERS = 16
+"""Processes that listen unasked; each may hold a recogniser."""
 
 
 class Interrupted(UserError):
@@ -151,6 +155,7 @@ def _run_locked(
         wall_s=monotonic() - clock,
         exit_code=exit_code,
         interrupted=isinstance(stopped, Interrupted),
+        checks=check_facts(order.settings, gear.engine, gear.profiles, journal.profiles_of(number)),
     )
     from jobs.report import as_summary, write_reports
     from jobs.retry import write_retry
@@ -272,16 +277,24 @@ def _produce(
         progress=progress,
         max_failures=order.settings.max_failures,
         check_stop=check_stop,
-        ear=_ear(order.settings),
+        ears=_ears(order.settings, gear),
     ).run()
 
 
-def _ear(settings: Settings) -> Ear | None:
-    """The listener of `--verify asr`."""
-    if settings.verify == "none":
+def _ears(settings: Settings, gear: Gear) -> Ears | None:
+    """The listeners, where takes are transcribed or their voices compared."""
+    files = find_files(settings.model) if settings.model and compares_voices(settings, gear.engine) else None
+    asked = settings.verify != "none"
+    if files is None and not asked:
         return None
-    model = require_recogniser(settings.verify_model)
-    return Ear(model, settings.threads, settings.verify_threshold, settings.verify_policy)
+    spec = ListenerSpec(
+        recogniser=str(require_recogniser(settings.verify_model)) if asked else None,
+        threads=settings.threads,
+        speaker_encoder=str(files.speaker_encoder.absolute()) if files else None,
+        stored_speakers=str(files.stored_speakers.absolute()) if files and files.stored_speakers else None,
+    )
+    limits = Limits(thresholds(settings, gear.profiles), settings.verify_policy, settings.timbre_threshold)
+    return Ears(spec, settings.listeners or max(1, min(MOST_LISTENERS, devices.cores() // 4)), limits)
 
 
 def _pending(journal: Journal, number: int) -> Iterator[tuple[Item, str]]:

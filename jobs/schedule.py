@@ -21,7 +21,7 @@ from jobs.plan import Planner, spoken_digest
 from jobs.records import Item, Prepared, Take
 from jobs.settings import Settings
 from jobs.text import TextFault
-from jobs.verify import ListenJob
+from jobs.verify import LEAST_SPEECH_S, ListenJob
 from jobs.worker import SpeakJob
 
 log = logging.getLogger(__name__)
@@ -138,16 +138,22 @@ class Schedule:
             opened.errors.setdefault(segment, []).append(error or "no audio and no reason came back")
         self._judge(opened, segment)
 
+    def profile_of(self, key: str) -> str | None:
+        """Profile of the item that a job belongs to; None where the item has failed meanwhile."""
+        return self._jobs[key][0].item.profile if key in self._jobs else None
+
     def to_hear(self, key: str, take: Take) -> ListenJob | None:
-        """What the listener needs to know of a take; None for one that nobody need hear."""
+        """What a listener needs to know of a take; None for one that nobody need hear."""
         found = self._jobs.get(key)
         if found is None or FATAL & set(take.faults):
+            return None
+        if self._settings.verify == "none" and take.samples < LEAST_SPEECH_S * take.sample_rate_hz:
             return None
         opened, segment = found
         assert opened.role is not None
         piece, role = opened.prepared.segments[segment], opened.role
         others = tuple(text for text in (role.voice.text, role.instruction) if text)
-        return ListenJob(key, take.path, take.sample_rate_hz, piece.spoken, piece.language, others)
+        return ListenJob(key, take.path, take.sample_rate_hz, piece.spoken, piece.language, others, role.voice)
 
     def requeue(self, jobs: list[SpeakJob]) -> None:
         """Jobs of a worker that died come first; one that saw too many deaths fails by itself."""

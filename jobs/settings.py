@@ -57,9 +57,14 @@ class Settings:
     """Whether every take is transcribed and compared with its text."""
     verify_model: Path | None = None
     """Folder of a whisper model for CTranslate2."""
-    verify_threshold: float = 0.3
-    """Wrong words (syllables in Chinese) over those of the text, above which a take was not understood."""
+    verify_threshold: float | None = None
+    """Wrong words (syllables in Chinese) over those of the text, above which a take was not understood; None: what the
+    item's profile says."""
     verify_policy: Literal["flag", "fail"] = "flag"
+    listeners: int | None = None
+    """Most processes that listen to takes; None: one for every four cores, 16 at most."""
+    timbre_threshold: float = 0.31
+    """Likeness to the voice's reference below which a take is another voice; 0: not compared."""
     max_failures: int | None = None
     """Stop after so many failed items; None: never."""
     keep_going: bool = False

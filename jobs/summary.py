@@ -63,6 +63,7 @@ def facts_of(
     wall_s: float,
     exit_code: int,
     interrupted: bool,
+    checks: dict[str, str],
 ) -> RunFacts:
     """The run in figures."""
     rows = device_rows(circumstances.roster, wall_s)
@@ -91,6 +92,7 @@ def facts_of(
         interrupted=interrupted,
         resumed_from=circumstances.resumed_from,
         voices=gear.casting.auditions.rows(),
+        checks=checks,
     )
 
 
@@ -228,6 +230,7 @@ def _row(entry: Entry) -> ItemRow:
                 take["kept"],
                 take.get("heard"),
                 take.get("error_rate"),
+                take.get("likeness"),
             )
             for take in result.get("takes", ())
         ),

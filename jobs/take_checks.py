@@ -98,6 +98,12 @@ def speech_level_db(samples: Floats, sample_rate_hz: int) -> float | None:
     return round(float(10 * np.log10(np.mean(10 ** (frames.db[frames.speech] / 10)))), 2)
 
 
+def speech_seconds(samples: Floats, sample_rate_hz: int) -> float:
+    """How long a take speaks, pauses left out."""
+    frames = _frames(samples, sample_rate_hz)
+    return 0.0 if frames is None else int(frames.speech.sum()) * FRAME_MS / 1000
+
+
 def _frames(samples: Floats, rate_hz: int) -> _Frames | None:
     size = rate_hz * FRAME_MS // 1000
     whole = samples[: len(samples) // size * size].reshape(-1, size)

@@ -1,106 +1,87 @@
-"""The listener of `--verify asr`: a process beside the engine that hears takes and says how far they are from the text.
-
-Messages in: ("listen", ListenJob) and ("end",). Messages out: ("ready",), ("heard", key, Heard), ("unheard", key, why),
-("environment", text). The engine is not held up; takes wait on the disk.
+"""The parent's side of listening: takes in, judged takes out. How far a take is from its text (`--verify asr`) and from
+its voice (`--timbre-threshold`) is found by processes beside the engine; what follows from it is decided here.
 """
 
 from __future__ import annotations
 
 import logging
-import traceback
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from jobs.crew import Child, Gone
 from jobs.errors import EnvironmentFault
+from jobs.listener import LEAST_SPEECH_S, Heard, ListenerSpec, ListenJob, work
 from jobs.records import Take
+
+__all__ = ["LEAST_SPEECH_S", "Ears", "Heard", "Limits", "ListenJob", "ListenerSpec", "judged"]
 
 log = logging.getLogger(__name__)
 
 SHORT_UNITS = 2
 """A text of at most so many words or syllables is suspected only where nothing of it was understood."""
 AHEAD = 2
-"""Takes the listener may have in hand, so that it need not wait for the next one."""
-BACKLOG = 64
-"""Takes that may wait for the listener before the engine gets nothing new."""
+"""Takes a listener may have in hand, so that it need not wait for the next one."""
+BACKLOG = 512
+"""Takes that may wait for the listeners before the engines get nothing new; a batch of a fast device is a hundred."""
+CALL_ANOTHER_AT = 4
+"""Takes that wait for each listener before another one is started."""
 DEATHS_ALLOWED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ListenJob:
-    """One take and what it should say."""
+class Limits:
+    """What a take may be like at most, and what becomes of one that is not."""
 
-    key: str
-    path: str
-    sample_rate_hz: int
-    text: str
-    language: str
-    others: tuple[str, ...]
-    """Texts that must not be heard: the reference text, the instruction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What the recogniser made of a take."""
-
-    text: str
-    errors: int
-    length: int
-    """Words, or syllables in Chinese, of the text."""
-    leak: str = ""
-    """Words at its head that come from the reference or the instruction."""
-
-    @property
-    def error_rate(self) -> float:
-        return round(self.errors / max(1, self.length), 4)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Greatest error rate by profile."""
+    policy: str = "flag"
+    """`fail`: a take that is not understood is one that no item may have; `flag` only asks for another one."""
+    likeness: float = 0.0
+    """Least likeness to the voice's reference."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerSpec:
-    """What a listener is started with."""
+def judged(take: Take, heard: Heard, limits: Limits, profile: str) -> Take:
+    """The take with what was heard, and with the faults or suspicions that follow from it.
 
-    model: str
-    threads: int
-
-
-def judged(take: Take, heard: Heard, threshold: float, policy: str) -> Take:
-    """The take with what was heard, and with the fault or suspicion that follows from it.
-
-    One wrong word of a text of one or two is the recogniser's as often as the speaker's. `policy`: `fail` makes a take
-    that is not understood one that no item may have; `flag` only asks for another one.
+    One wrong word of a text of one or two is the recogniser's as often as the speaker's.
     """
     found: tuple[str, ...] = ()
-    short = heard.length <= SHORT_UNITS
-    if heard.errors >= heard.length if short else heard.error_rate > threshold:
-        found = ("misheard" if policy == "flag" else "not_understood",)
-    if heard.leak:
-        found += ("leak_heard",)
-    return replace(take, heard=heard.text, error_rate=heard.error_rate, faults=(*take.faults, *found))
+    if heard.text is not None:
+        short = heard.length <= SHORT_UNITS
+        if heard.errors >= heard.length if short else heard.error_rate > limits.thresholds[profile]:
+            found = ("misheard" if limits.policy == "flag" else "not_understood",)
+        if heard.leak:
+            found += ("leak_heard",)
+        take = replace(take, heard=heard.text, error_rate=heard.error_rate)
+    if heard.likeness is not None and heard.likeness < limits.likeness:
+        found += ("timbre_drift",)
+    return replace(take, likeness=heard.likeness, faults=(*take.faults, *found))
 
 
-class Ear:
-    """The parent's side of the listener: takes in, judged takes out, in the order in which they are ready."""
+@dataclass(slots=True)
+class _Listener:
+    child: Child
+    in_hand: dict[str, ListenJob] = field(default_factory=dict)
 
-    def __init__(self, model: Path, threads: int, threshold: float, policy: str) -> None:
-        self._spec = ListenerSpec(str(model), threads)
-        self._threshold, self._policy = threshold, policy
-        self._child = Child("listener", work, self._spec)
+
+class Ears:
+    """All listeners of a run. One is started at once, others only when takes wait; the answers are the same."""
+
+    def __init__(self, spec: ListenerSpec, most: int, limits: Limits) -> None:
+        self._spec, self._most, self._limits = spec, most, limits
         self._waiting: deque[ListenJob] = deque()
-        self._in_hand: dict[str, ListenJob] = {}
         self._deaths: dict[str, int] = {}
+        self._listeners = [self._started()]
         self.notes: list[str] = []
         """What became of listeners, for the report."""
 
-    @property
-    def child(self) -> Child:
-        return self._child
+    def _started(self) -> _Listener:
+        return _Listener(Child("listener", work, self._spec))
 
     @property
-    def busy(self) -> bool:
-        return bool(self._waiting or self._in_hand)
+    def children(self) -> list[Child]:
+        return [listener.child for listener in self._listeners]
 
     @property
     def full(self) -> bool:
@@ -113,85 +94,61 @@ class Ear:
     def answers(self) -> Iterator[tuple[str, Heard | str]]:
         """Keys with what was heard, or with the reason why nobody could listen.
 
-        Raises EnvironmentFault where the model cannot be read.
+        Raises EnvironmentFault where a model cannot be read.
         """
-        try:
-            messages = self._child.messages()
-        except Gone as gone:
-            yield from self._replace(str(gone))
-            return
-        for message in messages:
-            match message:
-                case ("heard" | "unheard", key, found):
-                    self._in_hand.pop(key, None)
-                    yield key, found
-                case ("environment", text):
-                    raise EnvironmentFault(text)
+        for listener in self._listeners:
+            try:
+                messages = listener.child.messages()
+            except Gone as gone:
+                yield from self._replace(listener, str(gone))
+                continue
+            for message in messages:
+                match message:
+                    case ("heard" | "unheard", key, found):
+                        listener.in_hand.pop(key, None)
+                        yield key, found
+                    case ("environment", text):
+                        raise EnvironmentFault(text)
         self._feed()
 
-    def judged(self, take: Take, heard: Heard | str) -> Take:
+    def judged(self, take: Take, heard: Heard | str, profile: str) -> Take:
         """The take with what was heard, or with a remark that nobody could listen."""
         if isinstance(heard, Heard):
-            return judged(take, heard, self._threshold, self._policy)
+            return judged(take, heard, self._limits, profile)
         why = heard.strip().splitlines()[-1]
         log.warning("a take was not heard: %s", heard)
         return replace(take, remarks=(*take.remarks, f"nobody could listen to it: {why}"))
 
     def end(self) -> None:
-        self._child.kill()
+        for listener in self._listeners:
+            listener.child.kill()
 
     def _feed(self) -> None:
-        while self._waiting and len(self._in_hand) < AHEAD:
+        """Whoever has least in hand gets the next take; another listener is called where too many wait."""
+        while self._waiting:
+            listener = min(self._listeners, key=lambda listener: len(listener.in_hand))
+            if len(listener.in_hand) >= AHEAD:
+                break
             job = self._waiting.popleft()
-            self._in_hand[job.key] = job
+            listener.in_hand[job.key] = job
             try:
-                self._child.send("listen", job)
+                listener.child.send("listen", job)
             except Gone:
                 return  # `answers` finds it dead, and what it had in hand
+        here = len(self._listeners)
+        if here < self._most and len(self._waiting) >= CALL_ANOTHER_AT * here:
+            self._listeners.append(self._started())
+            self._feed()
 
-    def _replace(self, text: str) -> Iterator[tuple[str, str]]:
-        held, self._in_hand = list(self._in_hand.values()), {}
+    def _replace(self, listener: _Listener, text: str) -> Iterator[tuple[str, str]]:
+        held, listener.in_hand = list(listener.in_hand.values()), {}
         log.warning("%s; %d takes are heard again by a new one", text, len(held))
         self.notes.append(text)
-        self._child.kill()
-        self._child = Child("listener", work, self._spec)
+        listener.child.kill()
+        listener.child = self._started().child
         for job in reversed(held):
             deaths = self._deaths[job.key] = self._deaths.get(job.key, 0) + 1
             if deaths > DEATHS_ALLOWED:
                 yield job.key, f"the listener died {deaths} times on it"
             else:
                 self._waiting.appendleft(job)
-        self._feed()
-
-
-def work(spec: ListenerSpec, connection: Connection) -> None:
-    """The life of a listener."""
-    from jobs.recogniser import Recogniser
-
-    try:
-        recogniser = Recogniser(Path(spec.model), spec.threads)
-    except EnvironmentFault as error:
-        connection.send(("environment", str(error)))
-        return
-    while True:
-        message = connection.recv()
-        if message[0] == "end":
-            return
-        job: ListenJob = message[1]
-        try:
-            connection.send(("heard", job.key, _listened(recogniser, job)))
-        except Exception:
-            connection.send(("unheard", job.key, traceback.format_exc(limit=3)))
-
-
-def _listened(recogniser: object, job: ListenJob) -> Heard:
-    import numpy as np
-
-    from jobs.hearing import errors, leaks, respelled
-    from jobs.recogniser import Recogniser
-
-    assert isinstance(recogniser, Recogniser)
-    samples = np.fromfile(job.path, "<f4")
-    text = respelled(recogniser.transcribe(samples, job.sample_rate_hz, job.language), job.text, job.language)
-    count, length = errors(job.text, text, job.language)
-    return Heard(text, count, length, leaks(job.text, text, job.language, job.others))

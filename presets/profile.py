@@ -32,7 +32,7 @@ _MP3_KBPS = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 _MP3_LOW_KBPS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 _OPUS_RATES_HZ = (8000, 12000, 16000, 24000, 48000)
 _NOT_IN_BYTES = frozenset({"name", "description", "suffix", "naming", "name_pattern", "name_max_chars", "name_rule"})
-_NOT_IN_BYTES |= {"max_noise_db", "max_minutes", "accept", "folder"}
+_NOT_IN_BYTES |= {"max_noise_db", "max_minutes", "accept", "folder", "verify_threshold"}
 _FIELD = re.compile(r"\{[\w-]+(?::(?:0?[1-9]?[0-9]?d|\.[1-9][0-9]{0,2}))?\}")
 
 
@@ -108,6 +108,8 @@ class Profile:
     """A folder that goes between the others and the file: FreeSWITCH's rates, `ivr/8000/welcome.wav`."""
     max_minutes: float | None = None
     """A longer file is noted in the report."""
+    verify_threshold: float = 0.3
+    """Wrong words (syllables in Chinese) over those of the text above which `--verify` calls a segment misheard."""
     accept: Acceptance = Acceptance()
 
     @property
@@ -127,6 +129,7 @@ def read_profile(name: str, values: Mapping[str, Any], file: str, base: Profile 
     fields: dict[str, Any] = {"name": name, "description": description}
     fields |= _format(root.table("format"), base) | _level(root.table("level"), base)
     fields |= _silence(root.table("silence"), base) | _names(root.table("names"), base)
+    fields |= _verify(root.table("verify"), base)
     fields["accept"] = _acceptance(root.table("accept"), base.accept)
     root.end()
     profile = Profile(**fields)
@@ -209,6 +212,12 @@ def _names(table: Table, base: Profile) -> dict[str, Any]:
         "name_rule": table.text("rule", base.name_rule),
         "name_max_chars": None if most is None else round(most),
     }
+    table.end()
+    return fields
+
+
+def _verify(table: Table, base: Profile) -> dict[str, Any]:
+    fields = {"verify_threshold": table.number("threshold", 0, 1, base.verify_threshold)}
     table.end()
     return fields
 

@@ -16,7 +16,7 @@ from jobs.errors import EnvironmentFault
 from jobs.hearing import errors, leaks
 from jobs.recogniser import Recogniser, require
 from jobs.records import Take
-from jobs.verify import Ear, Heard, ListenJob, judged
+from jobs.verify import Ears, Heard, Limits, ListenerSpec, ListenJob, judged
 
 TAKE = Take(path="t.f32", sample_rate_hz=24_000, samples=24_000, attempt=0, seed=1)
 
@@ -80,12 +80,18 @@ def test_words_of_the_reference_at_the_head(
 
 
 def test_what_follows_from_what_was_heard() -> None:
-    assert judged(TAKE, Heard("x", 2, 10), 0.25, "flag") == replace(TAKE, heard="x", error_rate=0.2)
-    assert judged(TAKE, Heard("x", 3, 10), 0.25, "flag").faults == ("misheard",)
-    assert judged(TAKE, Heard("x", 3, 10), 0.25, "fail").faults == ("not_understood",)
-    assert judged(TAKE, Heard("x", 1, 2), 0.25, "flag").faults == ()
-    assert judged(TAKE, Heard("", 2, 2), 0.25, "flag").faults == ("misheard",)
-    assert judged(TAKE, Heard("x", 1, 10, "kan kan"), 0.25, "fail").faults == ("leak_heard",)
+    flag, fail = (Limits({"wav24k": 0.25, "m4b": 0.35}, policy, 0.31) for policy in ("flag", "fail"))
+    assert judged(TAKE, Heard("x", 2, 10), flag, "wav24k") == replace(TAKE, heard="x", error_rate=0.2)
+    assert judged(TAKE, Heard("x", 3, 10), flag, "wav24k").faults == ("misheard",)
+    assert judged(TAKE, Heard("x", 3, 10), flag, "m4b").faults == ()
+    assert judged(TAKE, Heard("x", 3, 10), fail, "wav24k").faults == ("not_understood",)
+    assert judged(TAKE, Heard("x", 1, 2), flag, "wav24k").faults == ()
+    assert judged(TAKE, Heard("", 2, 2), flag, "wav24k").faults == ("misheard",)
+    assert judged(TAKE, Heard("x", 1, 10, "kan kan"), fail, "wav24k").faults == ("leak_heard",)
+    assert judged(TAKE, Heard(None, likeness=0.3), fail, "wav24k") == replace(
+        TAKE, likeness=0.3, faults=("timbre_drift",)
+    )
+    assert judged(TAKE, Heard(None, likeness=0.31), fail, "wav24k").faults == ()
 
 
 def test_a_missing_or_foreign_model_names_the_fix(tmp_path: Path) -> None:
@@ -118,22 +124,22 @@ def test_a_listener_that_dies_is_replaced_and_its_take_heard(tmp_path: Path) -> 
     from jobs.crew import listen
 
     (tmp_path / "t.f32").write_bytes(np.zeros(24_000, "<f4").tobytes())
-    ear = Ear(asr.model_folder(), 1, 0.25, "flag")
+    ears = Ears(ListenerSpec(str(asr.model_folder()), 1), 1, Limits({"wav24k": 0.25}))
     try:
-        os.kill(ear.child.pid, signal.SIGKILL)
-        ear.listen(ListenJob("k", str(tmp_path / "t.f32"), 24_000, "Hello", "en", ()))
-        ear.listen(ListenJob("gone", str(tmp_path / "none.f32"), 24_000, "Hello", "en", ()))
+        os.kill(ears.children[0].pid, signal.SIGKILL)
+        ears.listen(ListenJob("k", str(tmp_path / "t.f32"), 24_000, "Hello", "en", ()))
+        ears.listen(ListenJob("gone", str(tmp_path / "none.f32"), 24_000, "Hello", "en", ()))
         answers: dict[str, Heard | str] = {}
         deadline = time.monotonic() + 120
         while len(answers) < 2 and time.monotonic() < deadline:
-            listen([ear.child], 1.0)
-            answers |= dict(ear.answers())
+            listen(ears.children, 1.0)
+            answers |= dict(ears.answers())
     finally:
-        ear.end()
+        ears.end()
     assert answers["k"] == Heard("", 1, 1)
     assert "FileNotFoundError" in str(answers["gone"])
-    assert "nobody could listen" in ear.judged(TAKE, answers["gone"]).remarks[0]
-    assert ear.notes == ["listener was killed by signal SIGKILL"]
+    assert "nobody could listen" in ears.judged(TAKE, answers["gone"], "wav24k").remarks[0]
+    assert ears.notes == ["listener was killed by signal SIGKILL"]
 
 
 def test_a_run_that_listens_asks_again_for_other_words(cli: RunCli, tmp_path: Path) -> None:

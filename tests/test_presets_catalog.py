@@ -126,7 +126,7 @@ def test_the_digest_changes_with_the_bytes_and_only_then(field: str) -> None:
     others = {str: "other", bool: not value, int: 7, float: -7.5, type(None): 7, Acceptance: Acceptance(2.0)}
     changed = dataclasses.replace(profile, **{field: others[type(value)]}).digest != profile.digest
     harmless = {"name", "description", "suffix", "naming", "name_pattern", "name_max_chars", "name_rule"}
-    harmless |= {"max_noise_db", "max_minutes", "folder", "accept"}
+    harmless |= {"max_noise_db", "max_minutes", "folder", "accept", "verify_threshold"}
     assert changed == (field not in harmless)
 
 
