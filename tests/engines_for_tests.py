@@ -33,6 +33,7 @@ DIES_ONCE = _facts("dies_once")
 HANGS_ONCE = _facts("hangs_once")
 SLOW = _facts("slow")
 UNLOADABLE = _facts("unloadable")
+SWAPS_VOICE = replace(_facts("swaps_voice"), needs_model=True, embeds_speakers=True)
 BABBLING_KOKORO = replace(KOKORO, factory="engines_for_tests:load_babbling_kokoro", seeded=True)
 
 
@@ -136,6 +137,19 @@ class _BabblingKokoro(_Around):
                 other = "wrong" in utterance.text or ("swap" in utterance.text and _first(utterance))
                 said = "Seven green bottles were standing by the garden wall." if other else utterance.text
                 yield next(iter(self._inner.speak(iter([replace(utterance, text=said)]))))
+
+
+class _SwapsVoice(_Around):
+    """Replays clips: another voice at the first take of a text with "swap" in it, at every take of one with "wrong"."""
+
+    def after(self, utterance: Utterance, speech: Speech) -> Speech:
+        other = "wrong" in utterance.text or ("swap" in utterance.text and _first(utterance))
+        clip = Path(os.environ["TEST_CLIPS"]) / ("am_michael.f32" if other else "af_heart.f32")
+        return replace(speech, samples=np.fromfile(clip, "<f4"))
+
+
+def load_swaps_voice(**options: object) -> Engine:
+    return _SwapsVoice(load_tone(**options))  # type: ignore[arg-type]
 
 
 def load_babbling_kokoro(**options: object) -> Engine:
