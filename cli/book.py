@@ -59,6 +59,12 @@ def book(
     tables: Annotated[
         str, typer.Option(show_default=False, help="Tables: read row by row, or drop. (default: read)")
     ] = "read",
+    ads: Annotated[
+        str,
+        typer.Option(
+            show_default=False, help="Advertising and pleas for votes in web novels: drop, or keep. (default: drop)"
+        ),
+    ] = "drop",
     voice: Annotated[str | None, typer.Option(help="Voice that reads. (default: the run's)")] = None,
     dialogue_voice: Annotated[str | None, typer.Option(help="Voice of quoted speech. (default: who reads)")] = None,
     cast_file: Annotated[
@@ -138,7 +144,7 @@ def book(
     order = BookOrder(
         file=file,
         out=output or Path("unused.jsonl"),
-        reading=_reading(notes, ruby, tables, wrapped, depth, heading),
+        reading=_reading(notes, ruby, tables, ads, wrapped, depth, heading),
         rows=_rows(
             rows,
             engine,
@@ -196,7 +202,9 @@ def _choice(option: str, value: str, choices: tuple[str, ...]) -> Any:
     return value
 
 
-def _reading(notes: str, ruby: str, tables: str, wrapped: str, depth: int | None, heading: str | None) -> Reading:
+def _reading(
+    notes: str, ruby: str, tables: str, ads: str, wrapped: str, depth: int | None, heading: str | None
+) -> Reading:
     from jobs.book_records import Reading
 
     try:
@@ -207,6 +215,7 @@ def _reading(notes: str, ruby: str, tables: str, wrapped: str, depth: int | None
         notes=_choice("--notes", notes, ("drop", "keep")),
         ruby=_choice("--ruby", ruby, ("base", "reading")),
         tables=_choice("--tables", tables, ("read", "drop")),
+        ads=_choice("--ads", ads, ("drop", "keep")),
         wrapped=_choice("--wrapped", wrapped, ("auto", "yes", "no")),
         depth=depth,
         heading=pattern,

@@ -39,11 +39,27 @@ def find_headings(lines: Sequence[str], reading: Reading) -> list[Found]:
     outside = _in_series(outside)
     levels = _levels([heading for _, heading in outside], reading.depth)
     found = [_placed(lines, at, heading, heading.level in levels) for at, heading in outside]
+    found = _once(lines, found)
     if end > start:
         label = lines[start].strip() if within else ""
         found.append(Found(start, start + within, (label or "Contents",), 2, True, "contents"))
         found += [Found(end, end, (), 2, True)] if not any(place.start == end for place in found) else []
     return sorted(found, key=lambda place: place.start)
+
+
+def _once(lines: Sequence[str], found: list[Found]) -> list[Found]:
+    """A heading that stands twice in a row, as many sites export it, is one."""
+    kept: list[Found] = []
+    for place in found:
+        if (
+            kept
+            and kept[-1].lines == place.lines
+            and not any(line.strip() for line in lines[kept[-1].end : place.start])
+        ):
+            kept[-1] = replace(kept[-1], end=place.end)
+        else:
+            kept.append(place)
+    return kept
 
 
 def _candidates(lines: Sequence[str], reading: Reading) -> list[tuple[int, Heading]]:
@@ -69,7 +85,12 @@ def _stands_alone(lines: Sequence[str], at: int, heading: Heading, after_heading
         return True
     before = at == 0 or not lines[at - 1].strip() or after_heading
     after = at + 1 >= len(lines) or not lines[at + 1].strip()
-    return before and (after or heading.sure)
+    return (before and (after or heading.sure)) or _stands_out(lines, at)
+
+
+def _stands_out(lines: Sequence[str], at: int) -> bool:
+    """A line at the margin before an indented one: how Chinese novels without empty lines set their headings."""
+    return not lines[at][:1].isspace() and at + 1 < len(lines) and lines[at + 1][:2] in ("\u3000\u3000", "  ")
 
 
 def _contents(lines: Sequence[str], candidates: Sequence[tuple[int, Heading]]) -> tuple[int, int, int]:

@@ -66,6 +66,12 @@ _NUMERAL = re.compile(
     r"(?:[\[(（【—–-]\s*)?([IVXLC]{1,9}|[0-9]{1,4}|[一二三四五六七八九十百零〇]{1,5})(?:\s*[\])）】—–-]|[.、．])?"
 )
 _NUMERAL_TITLE = re.compile(r"([IVXLC]{1,9}|[0-9]{1,3})\s*[.:—–]\s+(\S.{1,70})")
+# `1、雨夜`, `一．雨夜`, `001 雨夜`: short, in Han, no sentence.
+_HAN_NUMERAL_TITLE = re.compile(
+    r"(?:([0-9]{1,4}|[一二三四五六七八九十百零〇]{1,6})\s?[、.．:：]\s?|([0-9]{1,4})[\s　]+)"
+    r"((?=.*[㐀-鿿])[^\s，,。．！!？?；;：:“”「」『』…][^，,。！!？?；;：:“”「」『』…]{0,24})"
+)
+_ORNAMENT = re.compile(r"^[☆★◆◇●○■□▲△▼▽※]+[\s　]*[、.．]?[\s　]*")
 _ROMAN = re.compile("M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _CN_DIGITS = {
@@ -101,7 +107,7 @@ class Heading:
 
 def heading_of(line: str) -> Heading | None:
     """The heading that a line has the shape of; None for prose."""
-    text = " ".join(line.split()).strip("　*=#_ ")
+    text = _ORNAMENT.sub("", " ".join(line.split()).strip("　*=#_ "))
     if not text or len(text) > MAX_HEADING_CHARS:
         return None
     return _chinese(text) or _english(text) or _named(text) or _numeral(text)
@@ -169,6 +175,11 @@ def _named(text: str) -> Heading | None:
 
 
 def _numeral(text: str) -> Heading | None:
+    if han := _HAN_NUMERAL_TITLE.fullmatch(text):
+        written = han[1] or han[2]
+        number = int(written) if written.isdigit() else chinese_number(written) or -1
+        unit = "number with title" if written.isdigit() else "han with title"
+        return Heading(text, unit, number, han[3], 2, False) if number > 0 else None
     bare = _NUMERAL.fullmatch(text)
     found = bare or _NUMERAL_TITLE.fullmatch(text)
     if not found:

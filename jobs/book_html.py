@@ -8,49 +8,29 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from jobs.book_element import HEADINGS, Judge, Open, note_address
 from jobs.book_inline import Inline, joins_without_space, looks_like_verse, superscript
 from jobs.book_markup import Tag, tokens
 from jobs.book_records import CJK, EMPHASIS, END_EMPHASIS, LINE_BREAK, Block, Findings, Reading
-from jobs.book_semantics import class_says, matter_of_markup
+from jobs.book_semantics import class_says
 from jobs.measure import word_set
 
 _BLOCKS = word_set(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form"
     " header html legend li main nav ol p pre section summary table tbody tfoot thead tr ul"
 )
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_SKIPPED = word_set(
-    "head script style template noscript svg object iframe audio video canvas button select textarea nav rp rtc"
-    " math figcaption"
-)
 _VOID = word_set("area base br col embed hr img input link meta param source track wbr")
-_EMPHASIS = frozenset(("em", "strong", "i", "b"))
-_PLAIN = word_set("p div span em i b strong a li td tr small blockquote section h1 h2 h3")
-_CACHED = 4096
 _CELL, _BREAK = "\x1f", "\x1e"
 _SPACES = re.compile(r"\s+")
 _LONG_CELL_CHARS = 400
 _MARKER = re.compile(
     r"[\[(（〔【]?\s*(?:\d{1,4}|[*†‡§¶]{1,4}|[ivxl]{1,6}|[a-z]|[①-⓿❶-➓]|[注註]\s?\d{0,3})\s*[\])）〕】]?"
 )
+_DROPPED_CAP = re.compile(r"[“‘\"']?[^\W\d_]")
+"""What stands for a picture of a paragraph's first letter."""
 _NUMBER_START = re.compile(r"[\d一二三四五六七八九十(（①-⑳•]")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """An open element and what holds inside it. Compared by identity: it is a key of a cache."""
-
-    name: str
-    skip: bool = False
-    verse: bool = False
-    pre: bool = False
-    note: bool = False
-    row: bool = False
-    heading: int = 0
-    emphasis: bool = False
-    matter: str = ""
 
 
 class HtmlReader:
@@ -70,12 +50,12 @@ class HtmlReader:
 class _Document:
     def __init__(self, reader: HtmlReader, name: str, wanted: Set[str]) -> None:
         self._of, self._name, self._wanted = reader, name, wanted
-        self._stack: list[_Open] = [_Open("")]
+        self._stack: list[Open] = [Open("")]
         self._names: Counter[str] = Counter()
         self._inline = Inline()
         self._ids: list[str] = []
         self._lists: list[int | None] = []
-        self._known: dict[tuple[str, _Open, str], _Open] = {}
+        self._judge = Judge(reader.reading, reader.findings, name, reader.note_targets)
         self._prefix = ""
         self._note_block = self._in_stanza = False
 
@@ -98,14 +78,14 @@ class _Document:
             if name not in _VOID and not tag.empty:
                 self._push(replace(above, name=name))
             return
-        starts_block = name in _BLOCKS or name in _HEADINGS
+        starts_block = name in _BLOCKS or name in HEADINGS
         if starts_block:
             yield from self._boundary(name)
         self._anchor(tag, starts_block)
         if name in _VOID:
-            yield from self._void(name)
+            yield from self._void(name, tag)
             return
-        here = self._inside(tag, above)
+        here = self._judge.inside(tag, above)
         if tag.empty:
             return
         self._push(here)
@@ -122,86 +102,14 @@ class _Document:
         else:
             self._inline.opened(name, tag, here.emphasis and not above.emphasis)
 
-    def _inside(self, tag: Tag, above: _Open) -> _Open:
-        """What holds inside a new element; most have no attribute but a class and are settled once."""
-        if tag.name not in _PLAIN or len(tag.attributes) > 1 or (tag.attributes and "class" not in tag.attributes):
-            return self._judged(tag, above)
-        key = (tag.name, above, tag.get("class"))
-        if key not in self._known:
-            here = self._judged(tag, above)
-            if here.skip or len(self._known) >= _CACHED:
-                return here
-            self._known[key] = here
-        return self._known[key]
-
-    def _judged(self, tag: Tag, above: _Open) -> _Open:
-        name = tag.name
-        kind = tag.get("epub:type", "role")
-        matter = matter_of_markup(kind, name) or above.matter
-        verse = above.verse or class_says(tag, "verse") or "verse" in kind.split()
-        heading = (
-            _HEADINGS.get(name) or above.heading or (2 if class_says(tag, "heading") and name in ("p", "div") else 0)
-        )
-        here = _Open(
-            name=name,
-            skip=self._skips(tag, kind),
-            verse=verse,
-            pre=above.pre or name == "pre",
-            note=above.note or matter_of_markup(kind, name) == "notes" or self._is_note(tag),
-            row=(above.row or name == "tr") and name != "table",
-            heading=heading if name not in ("body", "section", "article") else 0,
-            emphasis=above.emphasis or name in _EMPHASIS or (name == "span" and class_says(tag, "emphasis")),
-            matter=matter,
-        )
-        if here.note and not above.note and self._of.reading.notes == "drop":
-            self._of.findings.count("footnotes left out")
-            return replace(here, skip=True)
-        return here
-
-    def _skips(self, tag: Tag, kind: str) -> bool:
-        """Whether nothing of the element is read; counts why."""
-        name, findings = tag.name, self._of.findings
-        kinds = kind.split()
-        if "pagebreak" in kinds or "doc-pagebreak" in kinds or class_says(tag, "page"):
-            findings.count("page numbers left out")
-            return True
-        if "noteref" in kinds or "doc-noteref" in kinds:
-            self._target(tag)
-            findings.count("footnote markers left out")
-            return True
-        if class_says(tag, "boilerplate") or tag.get("id") in ("pg-header", "pg-footer"):
-            findings.say("the header and licence of Project Gutenberg are left out")
-            return True
-        if name == "rt":
-            findings.count(
-                "ruby readings " + ("left out" if self._of.reading.ruby == "base" else "read for their base")
-            )
-            return self._of.reading.ruby == "base"
-        if name == "table" and self._of.reading.tables == "drop":
-            findings.count("tables left out")
-            return True
-        if name in ("svg", "math"):
-            findings.count("images left out" if name == "svg" else "formulas left out")
-        if name == "figcaption":
-            findings.count("captions of images left out")
-        hidden = "hidden" in tag.attributes or "display:none" in tag.get("style").replace(" ", "").lower()
-        return name in _SKIPPED or hidden
-
-    def _is_note(self, tag: Tag) -> bool:
-        """Whether a footnote marker pointed here, at an element that a footnote can be."""
-        anchor = f"{self._name}#{tag.get('id', 'name')}"
-        if anchor not in self._of.note_targets:
-            return False
-        return tag.name in ("p", "li", "dd", "dt", "aside") or (tag.name == "div" and class_says(tag, "note"))
-
-    def _push(self, here: _Open) -> None:
+    def _push(self, here: Open) -> None:
         self._stack.append(here)
         self._names[here.name] += 1
 
     def _close(self, name: str) -> Iterator[Block]:
         if not self._names[name]:
             return
-        if not self._stack[-1].skip and (name in _BLOCKS or name in _HEADINGS):
+        if not self._stack[-1].skip and (name in _BLOCKS or name in HEADINGS):
             yield from self._boundary(name)
         while True:
             closed = self._stack.pop()
@@ -213,7 +121,7 @@ class _Document:
             if closed.name == name:
                 return
 
-    def _closed(self, closed: _Open) -> None:
+    def _closed(self, closed: Open) -> None:
         """What is known only at the end of an inline element: whether it was a marker of a footnote."""
         if closed.emphasis and not self._stack[-1].emphasis:
             self._inline.add(END_EMPHASIS)
@@ -232,7 +140,7 @@ class _Document:
             self._inline.cut(span, "")
             if span.link and span.before.strip():
                 self._of.findings.count("footnote markers left out")
-                self._of.note_targets.add(_address(span.link, self._name))
+                self._of.note_targets.add(note_address(span.link, self._name))
             elif not span.link:
                 self._of.findings.count("footnote markers left out")
 
@@ -246,10 +154,6 @@ class _Document:
         touches = not before[-1:].isspace() and "#" in link
         return "#" in link and (touches or not written.isalnum())
 
-    def _target(self, tag: Tag) -> None:
-        if link := tag.get("href"):
-            self._of.note_targets.add(_address(link, self._name))
-
     def _anchor(self, tag: Tag, starts_block: bool) -> None:
         anchor = tag.get("id") or (tag.get("name") if tag.name == "a" else "")
         if not anchor:
@@ -259,12 +163,14 @@ class _Document:
         if not starts_block and f"{self._name}#{anchor}" in self._of.note_targets and self._inline.blank:
             self._note_block = True
 
-    def _void(self, name: str) -> Iterator[Block]:
+    def _void(self, name: str, tag: Tag) -> Iterator[Block]:
         if name == "br":
             self._inline.add(_BREAK)
         elif name == "hr":
             yield from self._flush()
             yield Block("scene")
+        elif name == "img" and self._inline.blank and _DROPPED_CAP.fullmatch(tag.get("alt").strip()):
+            self._inline.add(tag.get("alt").strip())
         elif name == "img":
             self._of.findings.count("images left out")
         elif name == "wbr":
@@ -307,7 +213,7 @@ class _Document:
         yield from blocks
 
 
-def _as_blocks(lines: list[str], here: _Open, ids: tuple[str, ...]) -> Iterator[Block]:
+def _as_blocks(lines: list[str], here: Open, ids: tuple[str, ...]) -> Iterator[Block]:
     joined = LINE_BREAK.join(lines)
     if here.heading:
         plain = joined.replace(EMPHASIS, "").replace(END_EMPHASIS, "")
@@ -337,9 +243,3 @@ def _start(tag: Tag) -> int | None:
         return None
     written = tag.get("start")
     return int(written) if written.isascii() and written.isdigit() and len(written) < 6 else 1
-
-
-def _address(link: str, document: str) -> str:
-    """`document#id` of a link, by the document's file name."""
-    path, _, anchor = link.partition("#")
-    return f"{path.rpartition('/')[2] or document}#{anchor}"

@@ -20,6 +20,13 @@ _WORD_AHEAD = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s")
 _LONGEST_SCENE_CHARS = 80
+CELL = "\x1f"
+"""Parts the cells of a table's row in a block's text."""
+_RULE = re.compile(r"\s*(?:\+[-=+:]{2,}\+|\|[-=+:|\s]*-[-=+:|\s]*\|)\s*")
+_PIPED = re.compile(r"\s*\|(.*)\|\s*")
+_GAP = re.compile(r" {2,}")
+_LONGEST_CELL_CHARS = 30
+_ELLIPSES = re.compile(r"…{3,}|(?:\. ?){6,}|。{3,}")
 _SCENE = re.compile(
     r"[\s*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·・❦❧✻✽†+xX×。.…]*[*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·❦❧✻✽+][\s*＊⁂※◆◇★☆●○■□▲△~～#＃=＝_\-–—−•·・❦❧✻✽†+]*"
 )
@@ -37,8 +44,10 @@ class Layout:
 
 
 def is_scene(text: str) -> bool:
-    """Whether a line is a break between scenes: `* * *`, `⁂`, `———`."""
-    return 0 < len(text) <= _LONGEST_SCENE_CHARS and _SCENE.fullmatch(text) is not None
+    """Whether a line is a break between scenes: `* * *`, `⁂`, `———`, `…………`."""
+    if not 0 < len(text) <= _LONGEST_SCENE_CHARS:
+        return False
+    return _SCENE.fullmatch(text) is not None or _ELLIPSES.fullmatch(text) is not None
 
 
 def columns(line: str) -> int:
@@ -90,6 +99,8 @@ def paragraphs(lines: Sequence[str], layout: Layout) -> Iterator[Block]:
     group: list[str] = []
     for line in [*lines, ""]:
         stripped = line.strip()
+        if stripped[:1] in ("+", "|") and _RULE.fullmatch(line):
+            continue
         if stripped and not is_scene(stripped):
             group.append(line.rstrip())
             if layout.wrapped:
@@ -103,6 +114,10 @@ def paragraphs(lines: Sequence[str], layout: Layout) -> Iterator[Block]:
 
 def _group(lines: list[str], layout: Layout) -> Iterator[Block]:
     """The paragraphs of lines without an empty one between them."""
+    rows = _table(lines)
+    if rows:
+        yield from (Block("paragraph", CELL.join(row)) for row in rows)
+        return
     if not layout.wrapped or len(lines) == 1:
         for line in lines:
             yield Block("paragraph", line.strip())
@@ -113,6 +128,19 @@ def _group(lines: list[str], layout: Layout) -> Iterator[Block]:
             yield Block("verse", LINE_BREAK.join(line.strip() for line in lines), 1)
             return
     yield from (Block("paragraph", join_lines(part, layout)) for part in _parted(lines))
+
+
+def _table(lines: list[str]) -> list[list[str]]:
+    """The cells of each line where the lines are rows of a table: between bars, or in columns apart; else nothing."""
+    piped = [found[1].split("|") for line in lines if (found := _PIPED.fullmatch(line))]
+    if len(piped) == len(lines):
+        return [[cell.strip() for cell in row if cell.strip()] for row in piped]
+    rows = [_GAP.split(line.strip()) for line in lines]
+    short = all(len(cell) <= _LONGEST_CELL_CHARS for row in rows for cell in row)
+    # Two columns may be a poem or a letter's head: there must be figures.
+    figures = sum(any(char.isdigit() for char in row[-1]) for row in rows)
+    same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return rows if len(rows) > 1 and same and short and 2 * figures >= len(rows) else []
 
 
 def _parted(lines: list[str]) -> Iterator[list[str]]:

@@ -55,6 +55,10 @@ class _Opf:
     path: str
     version: str = ""
     meta: dict[str, list[str]] = field(default_factory=dict)
+    creators: list[tuple[str, str]] = field(default_factory=list)
+    """(id, role) of each creator; the role is a code of MARC relators, often left out."""
+    roles: dict[str, str] = field(default_factory=dict)
+    """id of a creator -> the role that a `meta` of EPUB 3 gives it."""
     items: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """id -> (path, media type, properties)."""
     order: list[tuple[str, bool]] = field(default_factory=list)
@@ -139,7 +143,7 @@ def _opf_path(archive: Archive, findings: Findings) -> str:
 
 def _read_opf(archive: Archive, path: str, asked: str | None) -> _Opf:
     opf = _Opf(path)
-    text, collecting = "", ""
+    text, collecting, refined = "", "", ""
     for token in _document(archive, path, asked):
         if isinstance(token, str):
             text += token if collecting and len(text) < 20_000 else ""
@@ -147,10 +151,16 @@ def _read_opf(archive: Archive, path: str, asked: str | None) -> _Opf:
         if token.closing:
             if collecting and token.name == collecting:
                 opf.meta.setdefault(collecting, []).append(text.strip())
-                collecting = ""
+                if refined:
+                    opf.roles[refined] = text.strip().lower()
+                collecting = refined = ""
             continue
+        if token.name == "meta" and token.get("property") == "role" and token.get("refines"):
+            text, collecting, refined = "", "" if token.empty else "meta", token.get("refines").lstrip("#")
         if token.name in ("title", "creator", "language", "publisher", "identifier", "date", "description"):
             text, collecting = "", "" if token.empty else token.name
+            if token.name == "creator" and collecting:
+                opf.creators.append((token.get("id"), token.get("opf:role", "role").lower()))
         _opf_element(opf, token)
     return opf
 
@@ -179,13 +189,24 @@ def _facts(opf: _Opf) -> BookFacts:
     return BookFacts(
         format=f"EPUB {opf.version or '2.0'}",
         title=first("title"),
-        authors=tuple(dict.fromkeys(one_line(name, 200) for name in opf.meta.get("creator", ()) if name.strip())),
+        authors=_authors(opf),
         language=first("language", 40),
         publisher=first("publisher"),
         identifier=first("identifier"),
         date=first("date", 40),
         description=first("description", 4000),
     )
+
+
+def _authors(opf: _Opf) -> tuple[str, ...]:
+    """The creators that wrote the book; all of them where none did by what is told."""
+    named = [
+        (one_line(name, 200), opf.roles.get(key) or role)
+        for name, (key, role) in zip(opf.meta.get("creator", ()), opf.creators, strict=False)
+        if name.strip()
+    ]
+    wrote = [name for name, role in named if role in ("", "aut")]
+    return tuple(dict.fromkeys(wrote or [name for name, _ in named]))
 
 
 def _cover(archive: Archive, opf: _Opf) -> str:

@@ -127,6 +127,8 @@ class Reading:
     """Bodies of footnotes; their markers are always left out."""
     ruby: Literal["base", "reading"] = "base"
     tables: Literal["read", "drop"] = "read"
+    ads: Literal["drop", "keep"] = "drop"
+    """What sites of web novels and their authors put between the lines of a Chinese story."""
     wrapped: Literal["auto", "yes", "no"] = "auto"
     """Whether the lines of a plain text are cut at a width."""
     depth: int | None = None

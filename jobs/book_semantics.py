@@ -27,6 +27,7 @@ _CLASSES = {
     "note": re.compile(
         r"(?:foot|end|rear)?-?notes?(?:[-_]?(?:body|text|content))?|fn|duokan-footnote-(?:content|item)"
     ),
+    "footnote": re.compile(r"(?:foot|end|rear)-?notes?(?:[-_]?(?:body|text|content))?"),
     "boilerplate": re.compile(r"pg-?boilerplate|pgheader|pg-?footer"),
     "unnumbered": re.compile(r"none|no-?bullets?|unnumbered|plain|toc"),
 }

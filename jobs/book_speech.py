@@ -18,6 +18,7 @@ _NOTE_MARK = re.compile(
     r"(?<=[^\s\[〔［])\s?(?:\[(?:\d{1,3}|\*{1,3}|[a-z]|[注註]\d{0,3})\]|[〔［](?:\d{1,3}|[注註]\d{0,3})[〕］])"
 )
 _RAISED_MARK = re.compile(r"(?<=[.,!?;:”’\"')。，！？；：」』）])[¹²³⁴-⁹⁰†‡]+|(?<=[^\W\d_]{3})[¹²³⁴-⁹⁰†‡]+(?![\w⁻⁺])")
+_SOFT_HYPHEN = "\u00ad"
 # Cleaning makes these half-width: they would be marks then.
 _WIDE = str.maketrans("＜＞［］＆｛｝", "<>[]&{}")
 _MARKUP = re.compile(r"[&<>\[\]{}]")
@@ -26,7 +27,7 @@ _SENTENCE_END = re.compile(r"[。！？!?….]+[”’」』）)\"']*\s*")
 
 def rendered(text: str, tags: frozenset[str], findings: Findings) -> str:
     """One line of a row's text. What a person reads is the same; no character of the book is read as a mark."""
-    text, markers = _NOTE_MARK.subn("", " ".join(text.split()).translate(_WIDE))
+    text, markers = _NOTE_MARK.subn("", " ".join(text.replace(_SOFT_HYPHEN, "").split()).translate(_WIDE))
     text, raised = _RAISED_MARK.subn("", text)
     if markers + raised:
         findings.count("footnote markers left out", markers + raised)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from jobs.book_contents import Found, find_headings
-from jobs.book_lines import Layout, columns, layout_of, paragraphs
+from jobs.book_lines import CELL, Layout, columns, layout_of, paragraphs
 from jobs.book_outline import kind_of, title_of
 from jobs.book_records import (
+    CJK,
     EMPHASIS,
     END_EMPHASIS,
     LINE_BREAK,
@@ -43,7 +44,7 @@ _PAGE_LINE = re.compile(
     r"|第\s*\d{1,4}\s*[页頁](?:\s*[/／共]\s*共?\s*\d{1,4}\s*[页頁]?)?)\s*",
     re.IGNORECASE,
 )
-_PAGE_MARK = re.compile(r"\s?[\[{]Pg\.? ?\d{1,4}[\]}]")
+_PAGE_MARK = re.compile(r"\s?(?:[\[{]Pg\.? ?\d{1,4}[\]}]|\{\d{1,4}\})")
 _OPEN_END = re.compile(r"[^.!?。！？…”’」』\"':：*]$")
 _ILLUSTRATION = re.compile(r"\[(?:Illustration|Image|Picture|插图|圖|图)[^\]]*\]", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"\[Footnote[^\]]*\]?|\[\d{1,3}\].+|[〔［]\d{1,3}[〕］].*", re.IGNORECASE | re.DOTALL)
@@ -134,6 +135,11 @@ class _Lines:
                 text, pictures = _ILLUSTRATION.subn("", text)
                 if pictures:
                     self.findings.count("images left out", pictures)
+            if CELL in text:
+                if self.reading.tables == "drop":
+                    self.findings.count("rows of tables left out")
+                    continue
+                text = text.replace(CELL, "，" if CJK.search(text) else ", ")
             text = _DASHES.sub("—", _ITALIC.sub(_emphasised, text)).strip()
             if text or block.kind == "scene":
                 yield replace(block, text=text)
@@ -176,5 +182,10 @@ def _without_pages(lines: list[str], findings: Findings) -> list[str]:
         if joining and not line.strip():
             continue
         joining = False
-        kept.append(_PAGE_MARK.sub("", line) if "Pg" in line else line)
+        marks = 0
+        if "{" in line or "Pg" in line:
+            line, marks = _PAGE_MARK.subn("", line)
+        if marks:
+            findings.count("page numbers left out", marks)
+        kept.append(line)
     return kept

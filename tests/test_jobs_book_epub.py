@@ -21,6 +21,18 @@ def chapter(number: int, text: str = LONG) -> str:
     return page(f"<h2>Chapter {number}</h2><p>{text}</p>")
 
 
+def test_authors_are_those_who_wrote(tmp_path: Path) -> None:
+    who = (
+        '<dc:creator id="a" opf:role="aut">Ann</dc:creator><dc:creator opf:role="ill">Bob</dc:creator>'
+        '<dc:creator id="c">Tom</dc:creator><meta refines="#c" property="role">trl</meta><dc:creator>Eve</dc:creator>'
+    )
+    documents = {"nav.xhtml": nav('<li><a href="a.xhtml">One</a></li>'), "a.xhtml": page("<h1>One</h1><p>Text.</p>")}
+    only = '<dc:creator id="e" opf:role="edt">Ed</dc:creator>'
+    for metadata, authors in ((who, ("Ann", "Eve")), (only, ("Ed",))):
+        book = epub(tmp_path / "b.epub", documents, metadata=f"<dc:title>B</dc:title>{metadata}")
+        assert made(book)[0].facts.authors == authors
+
+
 def test_epub3_nested_nav_fragments_and_a_chapter_over_two_files(tmp_path: Path) -> None:
     documents = {
         "nav.xhtml": nav(

@@ -51,6 +51,9 @@ def spoken(tmp_path: Path, body: str, **options: Any) -> str:
         ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby><ruby>字<rt>じ</rt></ruby>だ", "漢字だ"),
         ("中文\n  换行，\n不留空格 but English\nkeeps it", "中文换行，不留空格 but English keeps it"),
         ("a<img alt='a cat' src='x'/> picture<script>alert(1)</script>", "a picture"),
+        ('<img class="dropcap" src="w.png" alt="W"/>hen he came', "When he came"),
+        ('<img src="w.png" alt="“I"/>t was', "“It was"),
+        ('See <img src="x.png" alt="x"/> here', "See here"),
         ("<span hidden>no</span><span style='display: none'>no</span>yes", "yes"),
         ("A &amp; B &lt;tag&gt; &nbsp; &#x4E2D;", "A & B <tag> 中"),
     ],
@@ -70,10 +73,17 @@ def test_footnote_bodies_go_or_stay() -> None:
         '<p>One<a href="#n1">[1]</a> two<a epub:type="noteref" href="#n2">2</a>.</p><p>After.</p>'
         '<p id="n1"><a href="#r1">[1]</a> First note.</p><aside epub:type="footnote" id="n2">'
         "<p>Second note.</p></aside>"
-        '<p id="x">No note.</p>'
+        '<p id="x">No note.</p><p class="footnote"><a id="n3" href="#r3">*</a> By its class.</p>'
     )
     assert texts(page) == ["One two.", "After.", "No note."]
-    assert texts(page, notes="keep") == ["One two.", "After.", "First note.", "Second note.", "No note."]
+    assert texts(page, notes="keep") == [
+        "One two.",
+        "After.",
+        "First note.",
+        "Second note.",
+        "No note.",
+        "By its class.",
+    ]
 
 
 def test_a_cross_reference_never_swallows_a_chapter() -> None:
@@ -117,7 +127,7 @@ def test_pauses_at_headings_scenes_and_verses(tmp_path: Path) -> None:
     assert '0ms"/>\nA. <break time="900ms"/>\nB.' in spoken(tmp_path, body, rows=short)
 
 
-@pytest.mark.parametrize("mark", ["***", "* * *", "⁂", "———", "◆", "＊　＊　＊", "～～～", "#"])
+@pytest.mark.parametrize("mark", ["***", "* * *", "⁂", "———", "◆", "＊　＊　＊", "～～～", "#", "…………"])
 def test_scene_breaks(tmp_path: Path, mark: str) -> None:
     assert spoken(tmp_path, f"<p>A.</p><p>{mark}</p><p>B.</p>") == 'A. <break time="2500ms"/>\nB.'
 
@@ -163,6 +173,15 @@ def test_a_page_of_html_is_cut_at_the_headings_that_hold_text(tmp_path: Path) ->
     assert done.chapters[0].kind == "titlepage"
     assert rows[2]["text"].startswith("Part Two\nChapter 1 <break") and rows[0]["language"] == "en"
     assert len(made(file, reading=Reading(depth=1))[1]) == 1
+
+
+def test_a_document_is_called_by_its_only_first_heading(tmp_path: Path) -> None:
+    prose = "He left the house. " * 20
+    text = f"# The Book\n\nA tale.\n\n## One\n\n{prose}\n\n## Two\n\n{prose}\n"
+    done, rows = made(written(tmp_path / "a.md", text))
+    assert done.facts.title == "The Book" and [row["title"] for row in rows] == ["One", "Two"]
+    two_parts = f"# One\n\n{prose}\n\n# Two\n\n{prose}\n"
+    assert made(written(tmp_path / "b.md", two_parts))[0].facts.title == "b"
 
 
 def test_markdown(tmp_path: Path) -> None:

@@ -38,7 +38,9 @@ HAN = "这时候我的脑里忽然闪出一幅神异的图画来深蓝的天空�
         ("Chapter I", "chapter", 1), ("CHAPTER ONE", "chapter", 1), ("Chapter 1", "chapter", 1),
         ("CHAPTER I. Down the Rabbit-Hole", "chapter", 1), ("Chapter Twenty-One: Home", "chapter", 21),
         ("Prologue", "named", None), ("Part Two", "part", 2), ("IV", "roman", 4), ("XII.", "roman", 12),
-        ("I. A SCANDAL IN BOHEMIA", "roman with title", 1), ("Book the Second: The Golden Thread", "book", 2),
+        ("☆、第5章 雨", "章", 5), ("1、雨夜", "number with title", 1), ("三．风", "han with title", 3),
+        ("002 雪", "number with title", 2), ("I. A SCANDAL IN BOHEMIA", "roman with title", 1),
+        ("Book the Second: The Golden Thread", "book", 2),
     ],
 )  # fmt: skip
 def test_headings(line: str, unit: str, number: int | None) -> None:
@@ -53,7 +55,7 @@ def test_headings(line: str, unit: str, number: int | None) -> None:
      "序幕拉开了他走出来", "Chapter two was the best of them.", "Chapter 3 of my life", "Part of me", "I am here.",
      "Introduction to the matter was short.", "Act one was over", "He read chapter one.", "Part two was the best,",
      "MIX", "1984 was",
-     "第一集在电视上播出"],
+     "第一集在电视上播出", "3、他走了，又来了。", "1840 年，他来了"],
 )  # fmt: skip
 def test_prose_is_no_heading(line: str) -> None:
     heading = heading_of(line)
@@ -229,6 +231,85 @@ def test_poems_pictures_and_notes_of_plain_text(tmp_path: Path) -> None:
     assert rows[0]["text"] == (
         f'{PROSE}\nHow doth the little crocodile <break time="400ms"/>\nImprove his shining tail\nVery well—{PROSE}'
     )
+
+
+WALK = "　　他走了很远的路，天色渐渐暗了下来。\n" * 3
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ["1、雨夜", "2、风"], ["001 雨夜", "002 风"], ["一、雨夜", "二、风"], ["（一）", "（二）"],
+        ["☆、第1章 雨", "☆、第2章 风"],
+        ["第1章 雨\n第1章 雨", "第2章 风\n\n　　第2章 风"], ["第1章 雨（求月票！）", "第2章 风【第三更，求收藏】"],
+    ],
+)  # fmt: skip
+def test_headings_of_web_novels_without_empty_lines(tmp_path: Path, headings: list[str]) -> None:
+    done, rows = made(written(tmp_path / "a.txt", "".join(f"{heading}\n{WALK}" for heading in headings)))
+    titles = [re.sub("^☆、|[（【].*求.*", "", heading.split("\n")[0]) for heading in headings]
+    assert listed(done) == [(number, "chapter", title) for number, title in enumerate(titles, 1)]
+    for row, title in zip(rows, titles, strict=True):
+        assert row["text"].split("\n")[0] == f'{title} <break time="1200ms"/>' and row["text"].count(title) == 1
+
+
+def test_a_numbered_list_in_a_story_makes_no_chapters(tmp_path: Path) -> None:
+    text = f"第一章 雨\n{WALK}　　他要三样东西：\n　　1、刀\n　　2、火\n　　3、盐\n{WALK}"
+    assert [title for _, _, title in listed(made(written(tmp_path / "a.txt", text))[0])] == ["第一章 雨"]
+
+
+ADS = [
+    "（求收藏，求推荐票！）", "PS：今天第二更，求月票~~", "本章未完，点击下一页继续阅读", "（本章完）", "未完待续……",
+    "一秒记住【笔趣阁】，精彩小说无弹窗免费阅读！", "-----网友请提示：长时间阅读请注意眼睛的休息。",
+    "本书由www.example-xs.com提供下载", "更多精彩小说请访问 m.example-xs.com", "感谢书友某某的打赏和月票",
+    "第三更，求订阅！", "喜欢雪夜请大家收藏：雪夜更新速度最快。", "【求推荐票】",
+]  # fmt: skip
+STORY = [
+    "“求月票！”他在台上喊道。", "求票的人排了长队。", "PS的尽头是一座城。", "感谢盟主的救命之恩。",
+    "未完待续的故事最动人。",
+    "他打开电脑，访问了那个网站，开始下载。", "更新世的冰川退去了。", "他喜欢雪，请大家都来看。", "温馨提示写在墙上。",
+    "他把地址写下来：www.example.com。", "上一章讲到他走了。", "（他求她留下。）",
+]  # fmt: skip
+
+
+def test_advertising_of_web_novels_goes_and_the_story_stays(tmp_path: Path) -> None:
+    lines = [line for pair in zip(ADS, [*STORY, ""], strict=True) for line in pair]
+    text = "第一章 雨\n" + "".join(f"　　{line}\n" for line in lines)
+    done, rows = made(written(tmp_path / "a.txt", text, "gb18030"))
+    assert rows[0]["text"].split("\n")[1:] == STORY
+    assert f"paragraphs of advertising left out (--ads keep reads them): {len(ADS)}" in done.findings
+    assert any(finding.startswith("taken for advertising: “（求收藏") for finding in done.findings)
+    kept = made(tmp_path / "a.txt", reading=Reading(ads="keep"))[1][0]["text"]
+    assert all(line.strip("…-~ ")[:8] in kept for line in ADS)
+
+
+def test_footnotes_that_only_a_sign_tells(tmp_path: Path) -> None:
+    chinese = "第一章 雨\n　　他姓钱，单名“多”字。①\n　　见图②，分两步：①洗手；②吃饭。\n　　完了。\n　　①钱多：谐音。\n"
+    done, rows = made(written(tmp_path / "a.txt", chinese))
+    assert rows[0]["text"].split("\n")[1:] == ["他姓钱，单名“多”字。", "见图②，分两步：①洗手；②吃饭。", "完了。"]
+    assert {"footnotes left out: 1", "footnote markers left out: 1"} <= set(done.findings)
+    english = (
+        f"{textwrap.fill('It struck the roof.* In fact ' + PROSE, 70)}\n\n* A low roof.\n\n{textwrap.fill(PROSE, 70)}\n"
+    )
+    text = made(written(tmp_path / "b.txt", english))[1][0]["text"]
+    assert text == f"It struck the roof. In fact {PROSE}\n{PROSE}"
+    kept = made(tmp_path / "b.txt", reading=Reading(notes="keep"))[1][0]["text"]
+    assert kept == f"It struck the roof. In fact {PROSE}\nA low roof.\n{PROSE}"
+    listing = f"{PROSE}\n\n* one\n\n* two\n\n2 * 3 is six, 5* is good.\n"
+    assert "* one\n* two" in made(written(tmp_path / "c.txt", listing))[1][0]["text"]
+
+
+def test_tables_and_page_marks_of_plain_text(tmp_path: Path) -> None:
+    text = (
+        f"{textwrap.fill(PROSE, 70)}\n\n+-------+-----+\n| Fruit | d.  |\n+-------+-----+\n| Pears | 4   |\n"
+        "+-------+-----+\n\n"
+        f"  Year    Births\n  1850     1,200\n  1851     1,310\n\n{textwrap.fill('He said, {46} no. ' + PROSE, 70)}\n"
+    )
+    done, rows = made(written(tmp_path / "a.txt", text))
+    table = ["Fruit, d.", "Pears, 4", "Year, Births", "1850, 1,200", "1851, 1,310"]
+    assert rows[0]["text"].split("\n") == [PROSE, *table, f"He said, no. {PROSE}"]
+    assert "page numbers left out: 1" in done.findings
+    rows = made(tmp_path / "a.txt", reading=Reading(tables="drop"))[1]
+    assert rows[0]["text"].split("\n") == [PROSE, f"He said, no. {PROSE}"]
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
