@@ -42,10 +42,10 @@ def check(data: Path) -> list[tuple[str, float, float]]:
     return rows
 
 
-def load_flow(data: Path, generation: int, dtype: torch.dtype = torch.float32) -> Flow:
+def load_flow(data: Path, generation: int, dtype: torch.dtype = torch.float32, *, int8: bool = False) -> Flow:
     """The small random flow of a generation."""
     state, _ = load_state(data, f"v{generation}_flow")
-    return Flow.build(read_small_config(data, generation), state, torch.device("cpu"), dtype)
+    return Flow.build(read_small_config(data, generation), state, torch.device("cpu"), dtype, int8=int8)
 
 
 def load_request(data: Path, path: Path) -> FlowRequest:

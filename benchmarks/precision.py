@@ -1,6 +1,6 @@
 """What number formats cost in accuracy: a CosyVoice model in bf16, fp16 … on a device against fp32 on the CPU.
 
-    python benchmarks/precision.py --checkpoint FOLDER [--device npu:0] [--precisions fp32,bf16,fp16]
+    python benchmarks/precision.py --checkpoint FOLDER [--device npu:0] [--precisions fp32,bf16,fp16,int8]
         [--reference WAV --reference-text TEXT] [--ids 150] [--threads 2]
     python benchmarks/precision.py --generation 3 --size tiny
 
@@ -125,7 +125,7 @@ def outcomes(
     scores = [lm.network.score(case.request, case.ids)[1].float().cpu() for case in given]
     del lm
     gc.collect()
-    flow = Flow.build(config.flow, read_checkpoint(files.flow), device, formats.flow)
+    flow = Flow.build(config.flow, read_checkpoint(files.flow), device, formats.flow, int8=formats.flow_int8)
     mels = [flow.mel([case.flow])[0].cpu() for case in given]
     del flow
     gc.collect()
@@ -214,7 +214,7 @@ def main() -> None:
         "--size", choices=("tiny", "full"), default="tiny", help="of the random checkpoint (default: tiny)"
     )
     parser.add_argument("--device", default="cpu", help="where the formats are tried (default: cpu)")
-    parser.add_argument("--precisions", default="fp32,bf16,fp16", help="formats to try (default: fp32,bf16,fp16)")
+    parser.add_argument("--precisions", default="fp32,bf16,fp16,int8", help="formats to try (default: %(default)s)")
     parser.add_argument("--reference", type=Path, help="recording of a voice (default: 3 s of a tone)")
     parser.add_argument("--reference-text", default="Words of the reference audio.", help="what is said in it")
     parser.add_argument("--ids", type=int, default=150, help="speech ids per text, 25 a second (default: 150)")

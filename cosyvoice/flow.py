@@ -51,13 +51,15 @@ class FlowRequest:
 class Flow:
     """The loaded flow of one model on one device."""
 
-    def __init__(self, config: FlowConfig, net: FlowNet, device: torch.device, dtype: torch.dtype) -> None:
-        """Takes `net` apart: what runs once per utterance is packed in fp32, the estimator in `dtype`."""
+    def __init__(
+        self, config: FlowConfig, net: FlowNet, device: torch.device, dtype: torch.dtype, *, int8: bool = False
+    ) -> None:
+        """Takes `net` apart: what runs once per utterance is packed in fp32, the estimator in `dtype` or `int8`."""
         self.config, self.device, self.dtype = config, device, dtype
         times, self.widths = euler_times(config.steps)
         self.estimator = net.decoder.estimator
         del net.decoder
-        self.estimator.prepare(times, dtype)
+        self.estimator.prepare(times, dtype, int8=int8)
         pack_linears(net, torch.float32)
         self.front = net
         own_tensors(self.front)
@@ -67,15 +69,22 @@ class Flow:
 
     @classmethod
     def build(
-        cls, config: FlowConfig, state: Mapping[str, Tensor], device: torch.device, dtype: torch.dtype = torch.float32
+        cls,
+        config: FlowConfig,
+        state: Mapping[str, Tensor],
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+        *,
+        int8: bool = False,
     ) -> Flow:
         """Take the tensors of flow.pt. `dtype` is what the estimator's large layers compute in; its residuals, its
-        norms, the solver and everything before the estimator stay in fp32. The given tensors are not changed.
+        norms, the solver and everything before the estimator stay in fp32. `int8` (CPU only) multiplies its largest
+        layers in 8 bits and returns them in `dtype`. The given tensors are not changed.
         Raises ModelMissing if the tensors do not fit."""
         with torch.device("meta"):
             net = FlowNet(config)
         load_strict(net, state, "flow.pt")
-        return cls(config, net.requires_grad_(False).eval().to(device), device, dtype)
+        return cls(config, net.requires_grad_(False).eval().to(device), device, dtype, int8=int8)
 
     def mel(self, requests: Sequence[FlowRequest]) -> list[Tensor]:
         """The mel [80, M] of every request, fp32 on the flow's device, the reference cut off.

@@ -45,10 +45,11 @@ class DitEstimator(nn.Module):
         self.proj_out = nn.Linear(width, config.out_channels)
 
     @torch.no_grad()
-    def prepare(self, times: Sequence[float], dtype: torch.dtype) -> None:
+    def prepare(self, times: Sequence[float], dtype: torch.dtype, *, int8: bool = False) -> None:
         """Compute once what depends on the time alone, fuse and pack the layers in `dtype`. Called once, after loading.
 
-        The layers that embed the time are dropped: the estimator then knows these times only.
+        The layers that embed the time are dropped: the estimator then knows these times only. `int8` keeps the blocks'
+        weights in 8 bits; the layers that read and write the mel stay in `dtype`.
         """
         first, second = self.time_embed["time_mlp"].values()  # type: ignore[operator]
         embedded = second(F.silu(first(time_sinusoids(torch.tensor(times).to(first.weight.device), _TIME_SINUSOIDS))))
@@ -59,7 +60,8 @@ class DitEstimator(nn.Module):
         for module in list(self.modules()):
             if isinstance(module, _Attention):
                 module.fuse()
-                pack_linears(module, dtype)  # At once, so that fused fp32 weights never pile up.
+                pack_linears(module, dtype, int8=int8)  # At once, so that fused fp32 weights never pile up.
+        pack_linears(self.transformer_blocks, dtype, int8=int8)
         self.input_embed.conv_pos_embed.to(dtype)
         pack_linears(self, dtype)
 

@@ -43,10 +43,11 @@ class UnetEstimator(nn.Module):
         self.final_proj = CausalConv(width, config.out_channels, 1)
 
     @torch.no_grad()
-    def prepare(self, times: Sequence[float], dtype: torch.dtype) -> None:
+    def prepare(self, times: Sequence[float], dtype: torch.dtype, *, int8: bool = False) -> None:
         """Compute once what depends on the time alone, fuse and pack the layers in `dtype`. Called once, after loading.
 
-        The layers that embed the time are dropped: the estimator then knows these times only.
+        The layers that embed the time are dropped: the estimator then knows these times only. `int8` keeps the
+        weights of the attention blocks in 8 bits; the convolutions stay in `dtype`.
         """
         embedded = self.time_mlp(torch.tensor(times, device=self.final_proj.weight.device))
         for module in self.modules():
@@ -56,6 +57,9 @@ class UnetEstimator(nn.Module):
         for module in self.modules():
             if isinstance(module, CausalConv | _Attention):
                 module.fuse()
+        for module in self.modules():
+            if isinstance(module, _AttentionBlock):
+                pack_linears(module, dtype, int8=int8)
         pack_linears(self, dtype)
 
     def arrange(self, mu: Tensor, speakers: Tensor, reference: Tensor) -> Tensor:

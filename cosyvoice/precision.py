@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import torch
 
 from cosyvoice.engine import EngineError
+from cosyvoice.int8_layer import int8_fault
 from cosyvoice.packed import packing_fault
 
 log = logging.getLogger(__name__)
 
 _NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
-REQUESTS = ("auto", *_DTYPES)
+REQUESTS = ("auto", *_DTYPES, "int8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Precision:
     vocoder: torch.dtype = torch.float32
     packed: bool = False
     """Linear weights in oneDNN's layout (CPU only)."""
+    flow_int8: bool = False
+    """The flow's largest layers multiply in 8 bits and return their results in `flow` (CPU only)."""
     kv_bucket: int = 256
     """Attention reads the cache up to a multiple of so many columns."""
     prefill_tokens: int = 4096
@@ -36,7 +39,8 @@ class Precision:
     @property
     def name(self) -> str:
         """How it is written in reports, such as `bf16/fp32/fp32`: language model, flow, vocoder."""
-        return "/".join(_NAMES[dtype] for dtype in (self.lm, self.flow, self.vocoder))
+        flow = "int8" if self.flow_int8 else _NAMES[self.flow]
+        return f"{_NAMES[self.lm]}/{flow}/{_NAMES[self.vocoder]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def policy(device_type: str, *, has_bf16: bool) -> Precision:
 
 
 def choose_precision(device: torch.device, requested: str = "auto") -> Precision:
-    """Pick the number formats for a device. `requested` is one of REQUESTS; all but `auto` set LM and flow alike.
+    """Pick the number formats for a device. `requested` is one of REQUESTS; `fp32`, `bf16` and `fp16` set LM and flow
+    alike, `int8` the flow alone: it is the wall on a CPU, and the language model's packed bf16 is as fast there.
 
     Raises EngineError if the name is unknown or the device cannot compute in that format.
     """
@@ -84,7 +89,12 @@ def choose_precision(device: torch.device, requested: str = "auto") -> Precision
     if requested == "bf16" and not has_bf16:
         raise EngineError(f"{device} does not compute in bf16: use --precision auto, fp16 or fp32.")
     precision = policy(device.type, has_bf16=has_bf16)
-    if requested != "auto":
+    if requested == "int8":
+        fault = int8_fault() if device.type == "cpu" else "8-bit layers are there for the CPU only"
+        if fault is not None:
+            raise EngineError(f"{device} does not compute in int8: {fault}; use --precision auto, bf16 or fp32.")
+        precision = replace(precision, flow_int8=True)
+    elif requested != "auto":
         dtype = _DTYPES[requested]
         precision = replace(precision, lm=dtype, flow=dtype)
     return _with_cpu_packing(precision) if device.type == "cpu" else precision

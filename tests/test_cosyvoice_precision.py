@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional
 
 from cosyvoice.engine import EngineError
+from cosyvoice.int8_layer import int8_fault
 from cosyvoice.packed import MIN_ROWS, make_linear, packing_fault
 from cosyvoice.precision import REQUESTS, choose_precision, policy
 
@@ -46,9 +49,21 @@ def test_a_format_that_the_device_lacks_is_refused() -> None:
 
 
 def test_unknown_requests_list_the_known_ones() -> None:
-    with pytest.raises(EngineError, match="auto, fp32, bf16, fp16"):
-        choose_precision(CPU, "int8")
-    assert REQUESTS == ("auto", "fp32", "bf16", "fp16")
+    with pytest.raises(EngineError, match="auto, fp32, bf16, fp16, int8"):
+        choose_precision(CPU, "fp8")
+    assert REQUESTS == ("auto", "fp32", "bf16", "fp16", "int8")
+
+
+@pytest.mark.skipif(int8_fault() is not None, reason=f"{int8_fault()}")
+def test_int8_is_for_the_flow_and_leaves_the_rest_as_it_is() -> None:
+    automatic, eight = choose_precision(CPU), choose_precision(CPU, "int8")
+    assert eight == replace(automatic, flow_int8=True)
+    assert eight.name.split("/")[1] == "int8"
+
+
+def test_int8_on_an_accelerator_is_refused_with_what_to_take_instead() -> None:
+    with pytest.raises(EngineError, match="for the CPU only; use --precision auto, bf16 or fp32"):
+        choose_precision(torch.device("mps"), "int8")
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 3e-2)])
