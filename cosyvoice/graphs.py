@@ -15,16 +15,19 @@ class StepGraphs:
         self._step, self._device = step, device
         self._seen: set[tuple[int, int]] = set()
         self._captured: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        # One pool for all graphs: what a step works on is free again when its ids are read, before any other step.
+        self._pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
 
     def run(self, rows: int, columns: int) -> Tensor:
-        """Run the step: plainly the first time for a shape (that warms the kernels up), captured from then on."""
+        """Run the step: plainly the first time for a shape (that warms the kernels up), captured from then on. Read the
+        result before the next call, which may write over it."""
         shape = (rows, columns)
         if self._device.type != "cuda" or shape not in self._seen:
             self._seen.add(shape)
             return self._step(rows, columns)
         if shape not in self._captured:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, pool=self._pool):
                 result = self._step(rows, columns)
             self._captured[shape] = (graph, result)
         graph, result = self._captured[shape]
