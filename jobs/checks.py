@@ -112,8 +112,10 @@ def told(take: Take) -> list[str]:
     return [*(f"is kept though it is {fault}" for fault in certain), *(f"{words}: listen to it" for words in suspected)]
 
 
-LEVEL_STEP_DB = 9.0
-"""A jump between neighbouring segments that a listener notices; a choice, not yet measured on a corpus."""
+LEVEL_STEP_DB = 6.0
+"""Good clips of one voice lie at most 4.9 dB apart if they are no shorter than 1.5 s (docs/quality.md)."""
+LEVEL_STEP_SHORT_DB, LEVEL_SHORT_S = 9.0, 1.5
+"""Of shorter ones, at most 8.5 dB: a word alone is its loudest vowel."""
 
 
 def level_steps(kept: Sequence[Take]) -> list[str]:
@@ -123,7 +125,8 @@ def level_steps(kept: Sequence[Take]) -> list[str]:
         if before.level_db is None or after.level_db is None:
             continue
         step_db = after.level_db - before.level_db
-        if abs(step_db) > LEVEL_STEP_DB:
+        short = min(before.samples / before.sample_rate_hz, after.samples / after.sample_rate_hz) < LEVEL_SHORT_S
+        if abs(step_db) > (LEVEL_STEP_SHORT_DB if short else LEVEL_STEP_DB):
             loud = "louder" if step_db > 0 else "quieter"
             found.append(f"segment {number + 1} is {abs(step_db):.0f} dB {loud} than the one before: listen to it")
     return found

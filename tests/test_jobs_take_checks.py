@@ -159,3 +159,12 @@ def test_steps_of_level_between_segments_are_named() -> None:
         "segment 5 is 12 dB quieter than the one before: listen to it",
         "segment 6 is 12 dB louder than the one before: listen to it",
     ]
+
+
+@pytest.mark.parametrize(("first_s", "second_s", "step_db", "named"), [
+    (2, 2, 5, False), (2, 2, 7, True), (2, 1, 7, False), (1, 2, -7, False), (1, 1, 10, True), (2, 2, -7, True),
+])  # fmt: skip
+def test_short_segments_may_differ_more(first_s: int, second_s: int, step_db: float, named: bool) -> None:
+    before = replace(TAKE, samples=first_s * RATE_HZ, level_db=-25.0)
+    after = replace(TAKE, samples=second_s * RATE_HZ, level_db=-25.0 + step_db)
+    assert bool(level_steps([before, after])) == named
