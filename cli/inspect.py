@@ -18,6 +18,7 @@ from jobs.errors import UserError
 if TYPE_CHECKING:
     from jobs.inspect import Inspected
     from jobs.requirements import Check
+    from presets.catalog import Profile
 
 
 def inspect(
@@ -43,7 +44,7 @@ def inspect(
     entries: list[dict[str, Any]] = []
     unopened = failed = False
     for path in _files(paths):
-        found, why, closed = _measured(path)
+        found, why, closed = _measured(path, wanted)
         unopened, failed = unopened or closed, failed or found is None
         if found is None:
             complain(f"error: {path}: {why}")
@@ -66,13 +67,13 @@ def inspect(
         raise typer.Exit(ExitStatus.ENVIRONMENT if unopened else ExitStatus.SOME_FAILED)
 
 
-def _measured(path: Path) -> tuple[Inspected | None, str, bool]:
+def _measured(path: Path, profile: Profile | None) -> tuple[Inspected | None, str, bool]:
     """The figures, or why there are none and whether the file could not even be opened."""
     from jobs.audio_file import Unreadable
     from jobs.inspect import inspect_file
 
     try:
-        return inspect_file(path), "", False
+        return inspect_file(path, profile), "", False
     except Unreadable as error:
         return None, f"is no audio that can be read: {error}", False
     except OSError as error:

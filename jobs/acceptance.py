@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _TAGS = {"pcm16": 1, "pcm24": 1, "float": 3, "alaw": 6, "ulaw": 7, "gsm": 0x31}
 _BITS = {"pcm16": 16, "pcm24": 24, "float": 32, "ulaw": 8, "alaw": 8, "gsm": 0}
-_RAW_UNIT_BYTES = {"pcm16": 2, "ulaw": 1, "alaw": 1, "gsm": 33}
+_RAW_UNIT_BYTES = {"pcm16": 2, "ulaw": 1, "alaw": 1, "gsm": 33, "g722": 1}
 
 
 class Refused(RuntimeError):
@@ -53,6 +53,7 @@ def violations(path: Path, profile: Profile, duration_s: float) -> list[str]:
         faults.append(f"{duration_s:.1f} s, at most {accept.max_s:g} s are taken: split the text")
     if profile.container == "raw":
         unit = _RAW_UNIT_BYTES[profile.encoding] * (profile.channels if profile.encoding != "gsm" else 1)
+        unit *= profile.multiple_samples or 1
         if size % unit or not size:
             faults.append(f"{size} bytes are no whole number of {unit}-byte {profile.encoding} frames")
     if profile.container == "wav" and accept.wav_header == "plain":

@@ -32,7 +32,8 @@ _RAW: dict[str, tuple[str, int]] = {
     ".sln44": ("PCM_16", 44100),
     ".gsm": ("GSM610", 8000),
 }
-RAW_SUFFIXES = frozenset(_RAW)
+RAW_SUFFIXES = frozenset(_RAW) | {".g722"}
+_SUBTYPES = {"pcm16": "PCM_16", "ulaw": "ULAW", "alaw": "ALAW", "gsm": "GSM610"}
 _CODECS = {
     "PCM_16": ("pcm16", 16), "PCM_24": ("pcm24", 24), "PCM_32": ("pcm32", 32), "PCM_U8": ("pcm8", 8),
     "PCM_S8": ("pcm8", 8), "FLOAT": ("float", 32), "DOUBLE": ("double", 64), "ULAW": ("ulaw", 8), "ALAW": ("alaw", 8),
@@ -88,13 +89,18 @@ class AudioFile:
                 yield block
 
 
-def open_audio(path: Path) -> AudioFile:
-    """What the file is. Raises OSError where it cannot be opened, Unreadable where it is no audio."""
+def open_audio(path: Path, headerless: tuple[str, int] | None = None) -> AudioFile:
+    """What the file is. Raises OSError where it cannot be opened, Unreadable where it is no audio.
+
+    `headerless` is (encoding, rate in Hz) of a file that says nothing of itself, where its suffix would mislead.
+    """
     with path.open("rb") as file:
         empty = not file.read(1)
     if empty:
         raise Unreadable("the file is empty")
     raw = _RAW.get(path.suffix.lower()) if path.suffix != ".RAW" else None
+    if headerless is not None and headerless[0] in _SUBTYPES:
+        raw = _SUBTYPES[headerless[0]], headerless[1]
     if raw is not None and _has_header(path):
         raw = None
     try:
@@ -158,6 +164,8 @@ def _by_ffmpeg(path: Path) -> AudioFile:
     kbps = re.search(r", (\d+) kb/s", found[0] + words[found.end() : words.find("\n", found.end())])
     rate = float(kbps[1]) if kbps else None
     size = path.stat().st_size
+    if found[1] == "adpcm_g722":
+        return AudioFile(path, Facts("raw", "g722", int(found[2]), channels, None, size, 64.0, True), None, False)
     return AudioFile(path, Facts(container, found[1], int(found[2]), channels, None, size, rate), None, False)
 
 

@@ -42,11 +42,14 @@ def write(blocks: Iterable[Block], samples: int, profile: Profile, tags: Mapping
     Raises OSError (full, read-only), EnvironmentFault (no ffmpeg), ValueError (too long for the format).
     """
     words = completed(tags) if profile.tags else {}
+    blocks = _whole(blocks, profile.multiple_samples or 1)
     notes: list[str] = []
     if profile.container == "mp3":
         _mp3(blocks, profile, words, path)
     elif profile.container == "m4a":
         _m4a(blocks, profile, words, path)
+    elif profile.encoding == "g722":
+        ffmpeg.encode(blocks, profile.sample_rate_hz, 1, ["-c:a", "g722", "-f", "g722"], path)
     else:
         notes = _libsndfile(blocks, samples, profile, words, path)
     if profile.container in ("ogg", "opus"):
@@ -61,11 +64,24 @@ def read_back(path: Path, profile: Profile) -> Iterator[Block]:
     if profile.container == "m4a":
         yield from ffmpeg.decode(path, profile.sample_rate_hz, profile.channels)
         return
+    if profile.encoding == "g722":
+        yield from ffmpeg.decode(path, profile.sample_rate_hz, 1, "g722")
+        return
     with soundfile.SoundFile(path, "r", **_raw(profile)) as file:
         if (file.samplerate, file.channels) != (profile.sample_rate_hz, profile.channels):
             raise RuntimeError(f"{path.name} reads back as {file.samplerate} Hz, {file.channels} channels")
         while len(block := file.read(BLOCK_SAMPLES, "float32", always_2d=True)):
             yield np.ascontiguousarray(block[:, 0])
+
+
+def _whole(blocks: Iterable[Block], multiple: int) -> Iterator[Block]:
+    """The signal, then silence up to a multiple of so many samples."""
+    samples = 0
+    for block in blocks:
+        samples += len(block)
+        yield block
+    if missing := -samples % multiple:
+        yield np.zeros(missing, np.float32)
 
 
 def _raw(profile: Profile) -> dict[str, Any]:

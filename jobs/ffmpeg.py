@@ -34,8 +34,8 @@ def ffmpeg_path() -> str:
         found = shutil.which("ffmpeg")
     if found is None:
         raise EnvironmentFault(
-            "MP3 and M4A need ffmpeg and there is none: `pip install imageio-ffmpeg`, or install ffmpeg with the "
-            "system's package manager, or choose a profile that writes WAV, FLAC or Ogg"
+            "MP3, M4A and G.722 need ffmpeg and there is none: `pip install imageio-ffmpeg`, or install ffmpeg with "
+            "the system's package manager, or choose a profile that writes WAV, FLAC or Ogg"
         )
     return found
 
@@ -66,9 +66,13 @@ def encode(
         _check(process.returncode, complaints.read(), path)
 
 
-def decode(path: Path, rate_hz: int, channels: int) -> Iterator[Block]:
-    """The first channel of any audio file that ffmpeg reads, at its own rate, which must be `rate_hz`."""
-    command = [ffmpeg_path(), "-v", "error", "-nostdin", "-i", str(path), "-f", "f32le", "-ac", str(channels)]
+def decode(path: Path, rate_hz: int, channels: int, form: str | None = None) -> Iterator[Block]:
+    """The first channel of any audio file that ffmpeg reads, at its own rate, which must be `rate_hz`.
+
+    `form` is ffmpeg's name of a format that says nothing of itself.
+    """
+    named = ["-f", form] if form else []
+    command = [ffmpeg_path(), "-v", "error", "-nostdin", *named, "-i", str(path), "-f", "f32le", "-ac", str(channels)]
     command += ["-ar", str(rate_hz), "pipe:1"]
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints) as process:

@@ -184,8 +184,9 @@ def _read(temporary: Path, profile: Profile, samples: int) -> tuple[Meter, int]:
     from jobs.encode import read_back
 
     meter, found = _measured(read_back(temporary, profile), profile.sample_rate_hz, profile)
-    lossless = profile.container in ("wav", "raw", "flac") and profile.encoding != "gsm"
-    if abs(found - samples) > (LENGTH_ROUNDING if lossless else profile.sample_rate_hz // 10):
+    lossless = profile.container in ("wav", "raw", "flac") and profile.encoding not in ("gsm", "g722")
+    padded = profile.multiple_samples or 0
+    if abs(found - samples) > padded + (LENGTH_ROUNDING if lossless else profile.sample_rate_hz // 10):
         raise RuntimeError(f"{temporary.name}: {samples} samples were written, {found} read back")
     return meter, found if lossless else samples
 

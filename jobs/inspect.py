@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from jobs.audio_file import Facts, Unreadable, Wide, open_audio
 from jobs.blocks import Block
 from jobs.loudness import Meter, together
+
+if TYPE_CHECKING:
+    from presets.catalog import Profile
 
 METER_RATE_HZ = 24_000
 """Below 22 kHz K-weighting is not true, so such files are metered at this rate, as the finisher does."""
@@ -53,9 +56,13 @@ class Inspected:
         return asdict(self)
 
 
-def inspect_file(path: Path) -> Inspected:
-    """Measure one file. Raises OSError, EnvironmentFault (ffmpeg is needed and missing), Unreadable."""
-    audio = open_audio(path)
+def inspect_file(path: Path, profile: Profile | None = None) -> Inspected:
+    """Measure one file; a headerless one with the profile's suffix is taken for what the profile makes.
+
+    Raises OSError, EnvironmentFault (ffmpeg is needed and missing), Unreadable.
+    """
+    is_raw = profile is not None and profile.container == "raw" and path.suffix.lower() == profile.suffix
+    audio = open_audio(path, (profile.encoding, profile.sample_rate_hz) if profile is not None and is_raw else None)
     facts = audio.facts
     if not 1 <= facts.channels <= MAX_CHANNELS:
         raise Unreadable(f"{facts.channels} channels; 1 to {MAX_CHANNELS} can be measured")

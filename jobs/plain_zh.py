@@ -159,6 +159,9 @@ def _hyphen_in_a_name(match: re.Match[str], order: DateOrder) -> str:
     return _model_part(match["n"])
 
 
+_MATCH = re.compile("NBA|CBA|[篮足排]球|季后赛|总决赛|比赛|联赛|主场|客场")
+
+
 @_rule(
     rf"(?P<neg>{MINUS})?{FREE}(?P<a>{NUMBER})(?P<sa>{SCALE})?\s?{DASH}{{1,2}}\s?(?P<b>{NUMBER})(?![0-9A-Za-z]|[-.:,][0-9])(?=(?P<after>\s?[{HAN}]{{0,2}}))"
 )
@@ -168,10 +171,8 @@ def _range(match: re.Match[str], order: DateOrder) -> str | None:
     following = match["after"].strip()
     liang = following[:1] in MEASURE and following != "" and not re.match("[月日号点期级]|年级", following)
     ordinal = before(match, 1) == "第"
-    falls = not (match["neg"] or match["sa"]) and "." not in match[0]
-    falls = falls and (
-        len(match["b"]) <= 2 or re.search("NBA|CBA|[篮足排]球|季后赛|总决赛|比赛|联赛|主场|客场", before(match, 40))
-    )
+    may_fall = not (match["neg"] or match["sa"]) and "." not in match[0]
+    falls = may_fall and (len(match["b"]) <= 2 or _MATCH.search(before(match, 40)) is not None)
     if falls and int(match["a"].replace(",", "")) > int(match["b"].replace(",", "")):
         # No range runs downwards: a score, or staircase 3 of house 12.
         word = "杠" if re.match("[号栋幢楼单室座]", following) else "比"

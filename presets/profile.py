@@ -17,7 +17,7 @@ LoudnessMethod = Literal["none", "lufs", "rms", "speech"]
 
 ENCODINGS: Mapping[str, tuple[str, ...]] = {
     "wav": ("pcm16", "pcm24", "float", "ulaw", "alaw", "gsm"),
-    "raw": ("pcm16", "ulaw", "alaw", "gsm"),
+    "raw": ("pcm16", "ulaw", "alaw", "gsm", "g722"),
     "mp3": ("cbr", "vbr"),
     "flac": ("pcm16", "pcm24"),
     "ogg": ("vorbis",),
@@ -69,12 +69,14 @@ class Profile:
     description: str = ""
     container: Container = "wav"
     encoding: str = "pcm16"
-    """`pcm16 pcm24 float ulaw alaw gsm` in WAV and raw, `cbr vbr` in MP3, `vorbis`, `opus`, `aac`."""
+    """`pcm16 pcm24 float ulaw alaw gsm` in WAV and raw (also `g722`), `cbr vbr` in MP3, `vorbis`, `opus`, `aac`."""
     suffix: str = ".wav"
     sample_rate_hz: int = 24000
     channels: int = 1
     """2: the same signal twice."""
     bitrate_kbps: int | None = None
+    multiple_samples: int | None = None
+    """Silence is added until the length is a multiple of this, where the target wants whole packets."""
     tags: bool = True
     """Write title, artist and so on into the file."""
     loudness: LoudnessMethod = "none"
@@ -116,6 +118,8 @@ class Profile:
     def digest(self) -> str:
         """Changes exactly when the bytes of the files may change: names and descriptions do not count."""
         values = {key: value for key, value in dataclasses.asdict(self).items() if key not in _NOT_IN_BYTES}
+        if self.multiple_samples is None:
+            del values["multiple_samples"]  # profiles of before there was this field keep their digest
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -148,11 +152,13 @@ def _format(table: Table, base: Profile) -> dict[str, Any]:
     if not re.fullmatch(r"\.[A-Za-z0-9]{1,12}", suffix):
         table.refuse("suffix", f"found {suffix!r}, write a dot and up to 12 letters or digits")
     kbps = table.number("bitrate_kbps", 6, 512, base.bitrate_kbps if same else None)
+    multiple = table.number("multiple_samples", 1, 100_000, base.multiple_samples)
     fields = {
         "container": container,
         "encoding": encoding,
         "suffix": suffix,
         "bitrate_kbps": None if kbps is None else round(kbps),
+        "multiple_samples": None if multiple is None else round(multiple),
         "sample_rate_hz": table.whole("sample_rate_hz", 8000, 192_000, base.sample_rate_hz),
         "channels": table.whole("channels", 1, 2, base.channels),
         "tags": table.flag("tags", base.tags),
@@ -252,8 +258,12 @@ def _agree(profile: Profile, table: Table) -> None:
         table.refuse(
             "format.sample_rate_hz", f"found {rate}, {'GSM' if profile.encoding == 'gsm' else 'G.711'} is 8000"
         )
-    if profile.encoding == "gsm" and profile.channels != 1:
-        table.refuse("format.channels", f"found {profile.channels}, GSM is mono")
+    if profile.encoding == "g722" and rate != 16000:
+        table.refuse("format.sample_rate_hz", f"found {rate}, G.722 is 16000")
+    if profile.encoding in ("gsm", "g722") and profile.channels != 1:
+        table.refuse(
+            "format.channels", f"found {profile.channels}, {'GSM' if profile.encoding == 'gsm' else 'G.722'} is mono"
+        )
     if profile.container == "opus" and rate not in _OPUS_RATES_HZ:
         table.refuse("format.sample_rate_hz", f"found {rate}, Opus takes {_OPUS_RATES_HZ}")
     if profile.container == "mp3" and rate not in _MP3_RATES_HZ:

@@ -61,8 +61,8 @@ def source_of(path: Path, profile: Profile) -> list[str]:
     """ffmpeg's input words for a finished file; a headerless one has to be described."""
     if profile.container != "raw":
         return ["-i", str(path)]
-    if profile.encoding == "gsm":
-        return ["-f", "gsm", "-i", str(path)]
+    if profile.encoding in ("gsm", "g722"):
+        return ["-f", profile.encoding, "-i", str(path)]
     form = {"pcm16": "s16le", "ulaw": "mulaw", "alaw": "alaw"}[profile.encoding]
     return ["-f", form, "-ar", str(profile.sample_rate_hz), "-ac", str(profile.channels), "-i", str(path)]
 

@@ -35,7 +35,7 @@ def test_every_phone_profile_writes_what_its_system_takes(tmp_path: Path, name: 
     measured = finish([part(tmp_path, speech(1.5), Gap("end"))], 0, None, profile, {}, path)
     assert violations(path, profile, measured.duration_s) == []
     assert path.suffix == path.suffix.lower(), "an upper-case .WAV means GSM on Asterisk"
-    found = inspect_file(path)
+    found = inspect_file(path, profile)
     assert found.facts.codec == profile.encoding and found.facts.sample_rate_hz == profile.sample_rate_hz
     assert found.speech_db == pytest.approx(profile.target_db, abs=0.5)
 
@@ -84,8 +84,18 @@ def test_headerless_files_are_whole_frames(tmp_path: Path) -> None:
     assert violations(tmp_path / "a", PROFILES["asterisk-ulaw"], 0.02) == []
     assert violations(tmp_path / "a", PROFILES["asterisk-sln"], 0.02)
     assert violations(tmp_path / "a", PROFILES["asterisk-gsm"], 0.1)
+    assert "240-byte" in violations(tmp_path / "a", PROFILES["cisco-ring"], 0.02)[0]
     (tmp_path / "a").write_bytes(b"")
     assert violations(tmp_path / "a", PROFILES["asterisk-ulaw"], 0.0)
+
+
+def test_ring_tones_are_filled_up_to_whole_packets_and_g722_is_half_a_byte_a_sample(tmp_path: Path) -> None:
+    takes = [part(tmp_path, speech(0.7), Gap("end"))]
+    ring = finish(takes, 0, None, PROFILES["cisco-ring"], {}, tmp_path / "a.raw")
+    assert ring.size_bytes % 240 == 0 and ring.duration_s == ring.size_bytes / 8000
+    assert set((tmp_path / "a.raw").read_bytes()[-20:]) == {0xFF}, "u-law's silence"
+    wide = finish(takes, 0, None, PROFILES["asterisk-g722"], {}, tmp_path / "a.g722")
+    assert wide.size_bytes == pytest.approx(wide.duration_s * 8000, abs=1)
 
 
 @pytest.mark.parametrize("accept", [Acceptance(max_bytes=20_000), Acceptance(max_s=1.0)])
@@ -105,6 +115,7 @@ def test_a_file_beyond_the_limits_fails_with_the_reason_and_is_not_kept(tmp_path
         ("genesys-cloud", "main_menu", "1_menu"),
         ("yeastar", "mainmenu", "main_menu"),
         ("asterisk-ulaw", "main-menu", "main&menu"),
+        ("allworx", "aa2c", "main-menu"),
         ("3cx", "welcome", "欢迎"),
     ],
 )

@@ -25,7 +25,8 @@ from jobs.records import Gap, Measured
 from presets.catalog import Profile, profiles
 
 PROFILES = profiles()
-DISTINCT = sorted({profile.digest: name for name, profile in sorted(PROFILES.items(), reverse=True)}.values())
+LONG = {name: profile for name, profile in PROFILES.items() if (profile.accept.max_s or 60) >= 60}
+DISTINCT = sorted({profile.digest: name for name, profile in sorted(LONG.items(), reverse=True)}.values())
 """Profiles that give different bytes."""
 TAGS = {"title": "第一章 “Nacht”", "artist": "Zoë", "album": "Bücher", "track": "3", "language": "zh"}
 

@@ -84,6 +84,10 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
         ("[format]\nchannels = true", "F/a.toml: format.channels: found True, write a whole number from 1 to 2"),
         ("[format]\nsuffix = '../x'", "F/a.toml: format.suffix: found '../x'"),
         ("[format]\nencoding = 'ulaw'", "F/a.toml: format.sample_rate_hz: found 24000, G.711 is 8000"),
+        (
+            "[format]\ncontainer = 'raw'\nencoding = 'g722'",
+            "F/a.toml: format.sample_rate_hz: found 24000, G.722 is 16000",
+        ),
         ("[format]\ncontainer = 'mp3'\nbitrate_kbps = 100", "F/a.toml: format.bitrate_kbps: found 100, MP3 at 24000"),
         ("[format]\ncontainer = 'opus'", "F/a.toml: format.bitrate_kbps: is missing"),
         ("[level]\nloudness = 'lufs'", "F/a.toml: level.target_db: is missing"),
