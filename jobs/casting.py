@@ -47,6 +47,8 @@ class Casting:
         self._presets = presets
         self._default = default_voice
         self._digests: dict[str, str] = {}
+        self._stored: dict[str, Voice] = {}
+        self._stock_of: dict[str, str] = {}
         self.auditions = Auditions(engine.name)
         """What the linter said of the voices that were cast so far."""
 
@@ -119,12 +121,14 @@ class Casting:
                 f"{name!r} is a voice of the engine {preset.engine!r}, this run uses {self._engine.name!r}; "
                 "name another voice or give ref_audio",
             )
-        return Voice(
-            name=name,
-            digest=digest("speaker", preset.engine, preset.speaker),
-            speaker=preset.speaker,
-            language=preset.language,
-        )
+        if name not in self._stored:
+            self._stored[name] = Voice(
+                name=name,
+                digest=digest("speaker", preset.engine, preset.speaker),
+                speaker=preset.speaker,
+                language=preset.language,
+            )
+        return self._stored[name]
 
     def _from_reference(self, name: str, audio: str, text: str | None, language: str | None) -> Voice:
         if not self._engine.clones:
@@ -138,6 +142,11 @@ class Casting:
 
     def _stock(self, language: str) -> str:
         """The voice of rows that name none: the first stock voice of that language, in the order of their names."""
+        if language not in self._stock_of:
+            self._stock_of[language] = self._first_stock(language)
+        return self._stock_of[language]
+
+    def _first_stock(self, language: str) -> str:
         ours = [p for p in self._presets.values() if p.audio is None and p.engine in (self._engine.name, "kokoro")]
         if self._engine.name not in ("kokoro", "tone") or not ours:
             raise Miscast(

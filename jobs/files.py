@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO, TextIO, cast
 
 from jobs.errors import EnvironmentFault
 
@@ -32,7 +32,7 @@ def replacing(path: Path, option: str = "--out") -> Iterator[IO[bytes]]:
     """Write `path` beside itself, flush it to the disk, then rename: a reader sees the old file or the new one."""
     part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as stream:
+        with open_fresh_bytes(part) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -43,6 +43,35 @@ def replacing(path: Path, option: str = "--out") -> Iterator[IO[bytes]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def open_fresh(path: Path, encoding: str) -> TextIO:
+    """A new file to be written, in place of whatever has its name: a link there is removed, not followed."""
+    path.unlink(missing_ok=True)
+    return cast(TextIO, path.open("x", encoding=encoding, newline=""))
+
+
+def open_fresh_bytes(path: Path) -> BinaryIO:
+    """The same for bytes."""
+    path.unlink(missing_ok=True)
+    return path.open("xb")
+
+
+def refuse_links(folder: Path) -> None:
+    """Raises EnvironmentFault where a run in this folder would write through a link that somebody put into it.
+
+    The folder itself may be one: that is where the results are wanted.
+    """
+    state = folder / STATE_FOLDER
+    inner = (state, state / "takes", state / "temporary")
+    for path in (folder / "run.log", *inner, *(path for one in inner if one.is_dir() for path in one.iterdir())):
+        if path.is_symlink():
+            raise EnvironmentFault(f"{path}: is a link, and a run writes nothing through links; remove it")
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether a link on the way to `path`, which is named below `folder`, leads out of it."""
+    return not path.parent.resolve().is_relative_to(folder.resolve())
 
 
 def file_digest(path: str) -> str:

@@ -26,10 +26,12 @@ _REASONS = {
 _TEXT_PARTS = {"text", "lexicon", "front end"}
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
+
+
 def digest(*values: object) -> str:
     """Short digest of JSON-able values; stable between versions of Python."""
-    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+    return hashlib.sha256(_JSON.encode(values).encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
 def changed(now: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

@@ -6,47 +6,14 @@ The journal is the truth about what is done: an output counts only if its row sa
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from jobs.errors import EnvironmentFault
-from jobs.files import STATE_FOLDER
+from jobs.journal_file import JournalFile
 from jobs.records import Item, Measured, Take
 from jobs.report_rows import names_of
-
-SCHEMA = 1
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS runs (
-    number INTEGER PRIMARY KEY, started TEXT NOT NULL, ended TEXT, command TEXT NOT NULL, exit_code INTEGER
-);
-CREATE TABLE IF NOT EXISTS items (
-    id TEXT PRIMARY KEY,
-    run INTEGER NOT NULL,          -- the last run whose manifest held it
-    line INTEGER NOT NULL,
-    item TEXT NOT NULL,            -- the row as that manifest had it
-    state TEXT NOT NULL,           -- done, failed, skipped, pending
-    reason TEXT NOT NULL,          -- why it is to be made, or why it failed
-    parts TEXT NOT NULL,           -- the fingerprint that the row asks for now
-    size REAL NOT NULL,            -- estimated seconds of audio
-    built_out TEXT,                -- what stands on the disk: name, fingerprint, size
-    built_parts TEXT,
-    built_bytes INTEGER,
-    result TEXT
-);
-CREATE INDEX IF NOT EXISTS items_by_state ON items (run, state, size DESC, line);
-CREATE INDEX IF NOT EXISTS items_by_out ON items (built_out COLLATE NOCASE);
-CREATE TABLE IF NOT EXISTS takes (
-    item TEXT NOT NULL, segment INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    utterance TEXT NOT NULL, take TEXT NOT NULL,
-    PRIMARY KEY (item, segment, attempt)
-);
-CREATE TABLE IF NOT EXISTS leftovers (out TEXT PRIMARY KEY);  -- files of ours that no row owns any more
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +24,12 @@ class Built:
     out: str | None
     parts: Mapping[str, str]
     bytes: int | None
-    result: Mapping[str, Any] = field(default_factory=dict)
+    result_text: str | None = None
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """What was made. Read when it is asked for: most who ask for the rest do not need it."""
+        return json.loads(self.result_text) if self.result_text else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,56 +55,15 @@ def values_of(record: Item | Take | Measured) -> dict[str, Any]:
     return {name: getattr(record, name) for name in _FIELDS[type(record)]}
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
+
 def _item_text(item: Item) -> str:
-    return json.dumps(values_of(item), ensure_ascii=False)
+    return _JSON.encode(values_of(item))
 
 
-class Journal:
+class Journal(JournalFile):
     """Opened for one run; every method that ends something commits it."""
-
-    def __init__(self, folder: Path, *, readonly: bool = False) -> None:
-        """Open (or create) the journal of a run folder.
-
-        Raises EnvironmentFault when it cannot be opened, is damaged, or was written by a newer version.
-        """
-        self.path = folder / STATE_FOLDER / "journal.sqlite"
-        try:
-            if readonly:
-                self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
-            else:
-                self._db = sqlite3.connect(self.path, isolation_level=None)
-                # WAL with NORMAL survives kill -9; a power cut may lose the last items, whose files are then remade.
-                self._db.execute("PRAGMA journal_mode=WAL")
-                self._db.execute("PRAGMA synchronous=NORMAL")
-                self._db.executescript(_TABLES)
-                self._db.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-            found = self._db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-        except sqlite3.Error as error:
-            raise self._fault(error) from error
-        if found is None or int(found[0]) != SCHEMA:
-            raise EnvironmentFault(
-                f"{self.path}: written by another version of this tool (schema {found and found[0]}, this one writes "
-                f"{SCHEMA}); use that version, or choose another folder with --out"
-            )
-
-    def _fault(self, error: sqlite3.Error) -> EnvironmentFault:
-        text = str(error)
-        if "full" in text:
-            return EnvironmentFault(f"{self.path}: the disk is full; free some room and run the same command again")
-        if "readonly" in text or "unable to open" in text:
-            return EnvironmentFault(f"{self.path}: cannot be written ({text}); choose another folder with --out")
-        return EnvironmentFault(
-            f"{self.path}: {text}; if it is damaged, move the folder {STATE_FOLDER} away to rebuild"
-        )
-
-    def _do(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        try:
-            return self._db.execute(statement, values)
-        except sqlite3.Error as error:
-            raise self._fault(error) from error
-
-    def close(self) -> None:
-        self._db.close()
 
     # -- runs ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +104,7 @@ class Journal:
         if found is None:
             return None
         state, out, parts, size, result = found
-        return Built(state, out, json.loads(parts) if parts else {}, size, json.loads(result) if result else {})
+        return Built(state, out, json.loads(parts) if parts else {}, size, result)
 
     def plan_item(self, run: int, item: Item, state: str, reason: str, parts: Mapping[str, str], size: float) -> None:
         """Enter one row of the manifest. `state` is `pending` for what is to be made, else how it stands."""
@@ -181,12 +112,12 @@ class Journal:
             "INSERT INTO items (id, run, line, item, state, reason, parts, size) VALUES (?,?,?,?,?,?,?,?) "
             "ON CONFLICT (id) DO UPDATE SET run=excluded.run, line=excluded.line, item=excluded.item, "
             "state=excluded.state, reason=excluded.reason, parts=excluded.parts, size=excluded.size",
-            (item.id, run, item.line, _item_text(item), state, reason, json.dumps(parts), size),
+            (item.id, run, item.line, _item_text(item), state, reason, _JSON.encode(parts), size),
         )
 
     def refresh_parts(self, item_id: str, parts: Mapping[str, str]) -> None:
         """The output on the disk answers this fingerprint too (the text changed, what is spoken did not)."""
-        self._do("UPDATE items SET built_parts = ? WHERE id = ?", (json.dumps(parts), item_id))
+        self._do("UPDATE items SET built_parts = ? WHERE id = ?", (_JSON.encode(parts), item_id))
 
     def abandon(self, out: str) -> None:
         """A file of ours that no row will own."""
@@ -221,7 +152,7 @@ class Journal:
         self._do("DELETE FROM leftovers WHERE out = ?", (item.out,))
         self._do(
             "UPDATE items SET state='done', built_out=?, built_parts=?, built_bytes=?, result=? WHERE id = ?",
-            (item.out, json.dumps(parts), size_bytes, json.dumps(result, ensure_ascii=False), item.id),
+            (item.out, _JSON.encode(parts), size_bytes, _JSON.encode(result), item.id),
         )
         self._do("COMMIT")
 
@@ -250,7 +181,7 @@ class Journal:
         self._do("DELETE FROM takes WHERE item = ?", (item_id,))
         self._do(
             "UPDATE items SET state='failed', reason=?, result=? WHERE id = ?",
-            (reason, json.dumps(result, ensure_ascii=False), item_id),
+            (reason, _JSON.encode(result), item_id),
         )
         self._do("COMMIT")
 
@@ -260,7 +191,7 @@ class Journal:
         """Remember a take, so that a long item goes on where it stopped. `utterance` names what it speaks."""
         self._do(
             "INSERT OR REPLACE INTO takes VALUES (?,?,?,?,?)",
-            (item_id, segment, take.attempt, utterance, json.dumps(values_of(take))),
+            (item_id, segment, take.attempt, utterance, _JSON.encode(values_of(take))),
         )
 
     def takes(self, item_id: str) -> list[tuple[int, str, Take]]:
@@ -309,6 +240,25 @@ class Journal:
         """Names of the profiles that rows of this run's manifest have."""
         found = self._do("SELECT DISTINCT json_extract(item, '$.profile') FROM items WHERE run = ?", (run,)).fetchall()
         return sorted(name for (name,) in found if name)
+
+    def digest_of(self, run: int) -> str:
+        """Changes with anything that `entries` tells of a run."""
+        found = sha256()
+        for values in self._do("SELECT item, state, reason, result FROM items WHERE run = ? ORDER BY line, id", (run,)):
+            for value in values:
+                text = (value or "").encode("utf-8", "surrogatepass")
+                found.update(b"%d:" % len(text) + text)
+        return found.hexdigest()
+
+    def lexicon_hits(self, run: int) -> set[str]:
+        """Lexicon rules that fired in the items of a run's manifest, when they were made."""
+        return {
+            written
+            for (found,) in self._do(
+                "SELECT DISTINCT json_extract(result, '$.lexicon_hits') FROM items WHERE run = ?", (run,)
+            )
+            for written in json.loads(found or "[]")
+        }
 
     def last_run(self) -> int:
         found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from cosyvoice.reference_end import LISTENED_S
 from jobs.instructions import Generation, examine_instruction
 from jobs.reference_signal import Measures, Unreadable, measure
 from jobs.reference_text import examine_text
@@ -180,6 +179,8 @@ def _silences(m: Measures) -> Iterator[Remark]:
             "in the output; shorten this one to 0.3 s",
         )
     if m.ending.missing_silence_s:
+        from cosyvoice.reference_end import LISTENED_S
+
         yield _warn(
             "hot_end",
             f"stops on its last word: its last {1000 * LISTENED_S:.0f} ms come within "

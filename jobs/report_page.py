@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+import secrets
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from jobs.report_rows import json_line
+
+if TYPE_CHECKING:
+    from jobs.report_items import Survey
 
 Json = dict[str, Any]
 _WAVE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -18,20 +21,10 @@ _HERE = Path(__file__).parent
 _SCRIPTS = ("report_diff.js", "report_player.js", "report_cells.js", "report_review.js", "report.js")
 
 
-def write_page(
-    file: TextIO,
-    run: Json,
-    items: Iterable[Json],
-    failures: Sequence[Json],
-    by_voice: Sequence[Json],
-    total: int,
-    held: int,
-) -> None:
-    """Write the page for one run.
+def page_frame(run: Json, survey: Survey) -> tuple[str, str]:
+    """The page of one run before and after its items, which stand between them with a comma between two.
 
-    All values are the plain ones that report.json holds, and every text in them is treated as hostile. `items` is
-    streamed; `failures`, each with its `reason`, `count` and first `items`, stand above the table; the page holds
-    `held` of the run's `total` items.
+    All values are the plain ones that report.json holds, and every text in them is treated as hostile.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -42,22 +35,26 @@ def write_page(
     environment.filters.update(clock=clock, decimal=decimal, memory=memory, moment=moment, percent=percent)
     style = _source("report.css")
     script = "\n".join(_source(name) for name in _SCRIPTS)
-    context = {
-        "run": run,
-        "verdict": verdict(run),
-        "failures": failures,
-        "by_voice": by_voice,
-        "total": total,
-        "held": held,
-        "style": Markup(style),
-        "script": Markup(script),
-        "policy": _policy(style, script),
-        "items": (Markup(script_json(_for_page(item))) for item in items),
-    }
-    stream = environment.get_template("report.html").stream(context)
-    stream.enable_buffering(30)
-    for piece in stream:
-        file.write(piece)
+    place = f"items {secrets.token_hex(16)}"  # no text of the run can hold it
+    page = environment.get_template("report.html").render(
+        run=run,
+        verdict=verdict(run),
+        failures=survey.failures,
+        by_voice=survey.by_voice,
+        total=survey.total,
+        held=survey.held,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+        items=Markup(place),
+    )
+    head, _, end = page.partition(place)
+    return head, end
+
+
+def page_item(item: Json) -> str:
+    """One item, the values of report.json, as the page's data element holds it."""
+    return script_json(_for_page(item))
 
 
 def script_json(value: Any) -> str:

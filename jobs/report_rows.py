@@ -185,9 +185,12 @@ def whole_text(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def json_line(value: Any) -> str:
     """Plain values as JSON without any character that some reader takes for the end of a line."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = _JSON.encode(value)
     for character in "\x85\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

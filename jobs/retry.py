@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.files import open_fresh
 from jobs.fingerprint import seed_for
 from jobs.records import Item
 from jobs.report_rows import ItemRow, json_line, plain
@@ -46,6 +47,11 @@ def flagged(row: ItemRow) -> bool:
     return any(take.kept and take.faults for take in row.takes) or any("listen to it" in text for text in row.warnings)
 
 
+def to_retry(row: ItemRow) -> bool:
+    """Whether the item is to be made again."""
+    return bool(row.asked) and (row.state == "failed" or flagged(row))
+
+
 def write_retry(folder: Path, rows: Callable[[], Iterator[ItemRow]]) -> Path | None:
     """Write the manifest into the run folder, or take an old one away where nothing is to be made again.
 
@@ -54,9 +60,9 @@ def write_retry(folder: Path, rows: Callable[[], Iterator[ItemRow]]) -> Path | N
     path, part = folder / RETRY_NAME, folder / f".{RETRY_NAME}.part"
     many = 0
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
+        with open_fresh(part, "utf-8") as file:
             for row in rows():
-                if row.asked and (row.state == "failed" or flagged(row)):
+                if to_retry(row):
                     file.write(json_line(plain(_again(row))) + "\n")
                     many += 1
             file.flush()

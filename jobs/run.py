@@ -10,11 +10,13 @@ from pathlib import Path
 from shutil import rmtree
 from time import monotonic
 
+from cosyvoice.engine import ModelMissing
 from cosyvoice.model_folder import find_files
 from jobs import devices
 from jobs.check_facts import check_facts, compares_voices, thresholds
+from jobs.closing import leave_reports, removed_files
 from jobs.errors import EnvironmentFault, InvalidInput, Problem, UserError
-from jobs.files import STATE_FOLDER, explain, make_folder
+from jobs.files import STATE_FOLDER, explain, make_folder, refuse_links
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
 from jobs.lock import hold
@@ -24,13 +26,14 @@ from jobs.produce import Production, TooManyFailures
 from jobs.progress import Progress, Totals
 from jobs.recogniser import require as require_recogniser
 from jobs.records import Item
+from jobs.report import as_summary
 from jobs.roster import Roster
 from jobs.row_check import RowRules
 from jobs.runlog import Logged, keeping_log
 from jobs.schedule import Schedule
 from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
-from jobs.summary import Circumstances, facts_of, figures_of, log_devices, rows_of
+from jobs.summary import Circumstances, facts_of, figures_of, log_devices
 from jobs.verify import Ears, Limits, ListenerSpec
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
@@ -97,6 +100,7 @@ def _run(order: Order, progress: Progress, check_stop: Callable[[], None], meter
         require_recogniser(order.settings.verify_model)
     if order.settings.strict and gear.warnings:
         raise EnvironmentFault("--strict: " + "; ".join(gear.warnings))
+    refuse_links(order.folder)
     fresh_folder = not order.folder.exists()
     try:
         with (
@@ -145,7 +149,9 @@ def _run_locked(
     except (Interrupted, TooManyFailures, EnvironmentFault) as stop:
         stopped = stop
     exit_code = _exit_code(stopped, journal.counts(number))
-    removed = _removed(order, journal, number, progress, problems_count)
+    removed = removed_files(
+        order.folder, journal, number, progress, prune=order.settings.prune, problems_count=problems_count
+    )
     facts = facts_of(
         gear,
         journal,
@@ -157,12 +163,8 @@ def _run_locked(
         interrupted=isinstance(stopped, Interrupted),
         checks=check_facts(order.settings, gear.engine, gear.profiles, journal.profiles_of(number)),
     )
-    from jobs.report import as_summary, write_reports
-    from jobs.retry import write_retry
-
     try:
-        reports = write_reports(order.folder, facts, lambda: rows_of(journal, number, removed))
-        write_retry(order.folder, lambda: rows_of(journal, number, removed))
+        reports = leave_reports(order.folder, facts, journal, number, removed)
     except OSError as error:
         # Where the disk ended the run, it refuses the reports too: the run's own reason is the one to tell.
         raise stopped if isinstance(stopped, EnvironmentFault) else explain(error, order.folder) from error
@@ -282,8 +284,11 @@ def _produce(
 
 
 def _ears(settings: Settings, gear: Gear) -> Ears | None:
-    """The listeners, where takes are transcribed or their voices compared."""
-    files = find_files(settings.model) if settings.model and compares_voices(settings, gear.engine) else None
+    """The listeners, where takes are transcribed or their voices compared. Raises EnvironmentFault."""
+    try:
+        files = find_files(settings.model) if settings.model and compares_voices(settings, gear.engine) else None
+    except ModelMissing as error:
+        raise EnvironmentFault(str(error)) from error
     asked = settings.verify != "none"
     if files is None and not asked:
         return None
@@ -312,26 +317,3 @@ def _exit_code(stopped: Exception | None, counts: dict[str, int]) -> int:
     if isinstance(stopped, EnvironmentFault):
         return EXIT_ENVIRONMENT
     return EXIT_SOME_FAILED if counts.get("failed") else EXIT_DONE
-
-
-def _removed(
-    order: Order, journal: Journal, number: int, progress: Progress, problems_count: int
-) -> list[tuple[str, str]]:
-    """Files that no row asks for any more: named, and deleted where --prune says so.
-
-    Not with bad rows (--keep-going), whose files they may be, nor for a manifest without rows, which is more likely a
-    failed export than the wish to delete everything.
-    """
-    found = [(item_id, out) for item_id, out in journal.removed(number) if (order.folder / out).exists()]
-    if found and order.settings.prune and (problems_count or not journal.counts(number)):
-        why = "the manifest has mistakes" if problems_count else "the manifest has no rows"
-        progress.warn(f"{why}, so --prune removes nothing: {len(found)} files are kept, such as {found[0][1]}")
-        return found
-    for item_id, out in found:
-        if order.settings.prune:
-            (order.folder / out).unlink(missing_ok=True)
-            journal.forget(item_id, out)
-            progress.note(f"removed {out}: no row asks for it")
-    if found and not order.settings.prune:
-        progress.warn(f"{len(found)} files belong to no row any more, such as {found[0][1]}; --prune removes them")
-    return [] if order.settings.prune else found

@@ -183,9 +183,7 @@ def _unused(gear: Gear, journal: Journal, circumstances: Circumstances) -> tuple
     """Lexicon rules that fired in no row: not in this run, nor when the unchanged items were made."""
     if gear.lexicon is None:
         return ()
-    fired = set(circumstances.lexicon_hits)
-    for entry in journal.entries(circumstances.number):
-        fired.update(entry.result.get("lexicon_hits", ()))
+    fired = circumstances.lexicon_hits | journal.lexicon_hits(circumstances.number)
     return tuple(rule.written for rule in gear.lexicon.rules if rule.written not in fired)
 
 
