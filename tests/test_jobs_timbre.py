@@ -21,6 +21,7 @@ from cosyvoice.engine import Utterance, Voice
 from jobs.check_facts import check_facts, thresholds
 from jobs.checks import TIMBRE_STEP, timbre_steps
 from jobs.crew import listen
+from jobs.errors import EnvironmentFault
 from jobs.listener import Heard, ListenerSpec, ListenJob
 from jobs.records import Take
 from jobs.settings import Settings
@@ -121,6 +122,18 @@ def test_several_listeners_hear_what_one_hears(studio: Studio) -> None:
     finally:
         ears.end()
     assert answers == {key: Heard(None, likeness=likeness) for key, likeness in alone.items()}
+
+
+def test_an_encoder_that_cannot_be_loaded_ends_the_run(studio: Studio, tmp_path: Path) -> None:
+    (tmp_path / "campplus.onnx").write_bytes(b"x")
+    ears = Ears(ListenerSpec(None, 1, str(tmp_path / "campplus.onnx")), 1, Limits(likeness=LIMIT))
+    try:
+        with pytest.raises(EnvironmentFault, match=r"campplus\.onnx cannot be loaded .*: download it again"):
+            for _ in range(60):
+                listen(ears.children, 1.0)
+                list(ears.answers())
+    finally:
+        ears.end()
 
 
 def test_a_segment_unlike_the_others_of_its_item_is_named() -> None:
