@@ -31,6 +31,7 @@ from cli import (
 from cli.output import complain, count, drop_stdout, problems
 from cli.status import ExitStatus
 from jobs.errors import InvalidInput, UserError
+from jobs.problem_groups import Gathered
 
 app = typer.Typer(
     name="cosyvoice-batch",
@@ -86,7 +87,7 @@ def start() -> None:
         finally:
             _flush()
     except InvalidInput as error:
-        problems([str(problem) for problem in error.problems], error.total)
+        problems(error.gathered or Gathered(error.problems), error.total)
         complain(f"{count(error.total, 'mistake')}; nothing was done")
         sys.exit(error.exit_code)
     except UserError as error:

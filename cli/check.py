@@ -11,9 +11,17 @@ import typer
 
 from cli.options import gather_settings, with_settings
 from cli.output import complain, count, problems, result, table, text
-from cli.run import ConfigOption, JsonOption, ManifestArgument, default_folder, folder_of, reader, tell_notes
+from cli.run import (
+    ConfigOption,
+    JsonOption,
+    ManifestArgument,
+    ShowOption,
+    default_folder,
+    folder_of,
+    reader,
+    tell_notes,
+)
 
-VOICE_WARNINGS_SHOWN = 50
 CHECK_OPTIONS = (
     "out",
     "profile",
@@ -50,15 +58,18 @@ def check(
     spoken: Annotated[
         bool, typer.Option("--spoken", help="Show how each text would be read, segment by segment. (default: no)")
     ] = False,
+    show: ShowOption = 50,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Validate MANIFEST and say what a run would make and why. Exit code 2 if it has mistakes."""
-    check_manifest(manifest, flags, config, as_json, spoken)
+    check_manifest(manifest, flags, config, as_json, spoken, show)
 
 
-def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None, as_json: bool, spoken: bool) -> None:
-    """What `check` and `run --dry-run` do."""
+def check_manifest(
+    manifest: str, flags: Mapping[str, Any], config: Path | None, as_json: bool, spoken: bool, show: int = 50
+) -> None:
+    """What `check` and `run --dry-run` do; lists have at most `show` entries (0: all)."""
     from jobs.manifest import Tally, open_source
     from jobs.survey import survey
 
@@ -67,22 +78,31 @@ def check_manifest(manifest: str, flags: Mapping[str, Any], config: Path | None,
     tally = Tally()
     with open_source(manifest, encoding=settings.encoding) as source:
         heard: list[dict[str, str]] = []
-        show = (lambda item_id, segments: heard.extend(_spoken_rows(item_id, segments))) if as_json else _show_spoken
+        tell = (
+            (lambda item_id, segments: heard.extend(_spoken_rows(item_id, segments))) if as_json else _ShowSpoken(show)
+        )
         view = survey(
-            settings, folder, reader(source, tally, settings.only), source.path, spoken=show if spoken else None
+            settings,
+            folder,
+            reader(source, tally, settings.only),
+            source.path,
+            spoken=tell if spoken else None,
+            shown=show,
         )
         tell_notes(source, tally)
     for warning in view.warnings:
         complain(f"warning: {warning}")
-    for remark in view.voices[:VOICE_WARNINGS_SHOWN]:
+    for remark in view.voices[: show or None]:
         complain(f"warning: {remark}")
-    problems([str(problem) for problem in view.problems], view.problems_count)
+    if show and len(view.voices) > show:
+        complain(f"… and {len(view.voices) - show} more warnings of voices; --show 0 shows all")
+    problems(view.problems, view.problems.total, show)
     if as_json:
         result(view.as_dict() | ({"spoken": heard} if spoken else {}))
-    elif not view.problems_count:
+    elif not view.problems.total:
         _show(view.as_dict(), folder)
-    if view.problems_count:
-        complain(f"{count(view.problems_count, 'mistake')}; a run would do nothing (see --keep-going)")
+    if view.problems.total:
+        complain(f"{count(view.problems.total, 'mistake')}; a run would do nothing (see --keep-going)")
         raise typer.Exit(2)
     if settings.strict and view.warnings:
         raise typer.Exit(4)
@@ -92,11 +112,23 @@ def _spoken_rows(item_id: str, segments: list[tuple[str, str, str]]) -> list[dic
     return [{"id": item_id, "written": written, "spoken": said, "pause": pause} for written, said, pause in segments]
 
 
-def _show_spoken(item_id: str, segments: list[tuple[str, str, str]]) -> None:
-    table(
-        ("id", "written", "spoken", "pause after"),
-        [(item_id, written, said, pause) for written, said, pause in segments],
-    )
+class _ShowSpoken:
+    """Prints each item's segments, of the first items."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items = 0
+
+    def __call__(self, item_id: str, segments: list[tuple[str, str, str]]) -> None:
+        self._items += 1
+        if self._limit and self._items > self._limit:
+            if self._items == self._limit + 1:
+                complain(f"… only the first {self._limit} items are shown; --show 0 shows all")
+            return
+        table(
+            ("id", "written", "spoken", "pause after"),
+            [(item_id, written, said, pause) for written, said, pause in segments],
+        )
 
 
 def _show(view: Mapping[str, Any], folder: Path) -> None:

@@ -6,7 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,12 @@ from jobs.progress import ItemEnd, Totals
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from jobs.problem_groups import Gathered
+
 LINE_EVERY_S = 10.0
-MAX_PROBLEMS_SHOWN = 100
+MAX_PROBLEMS_SHOWN = 50
+FAILURES_OF_A_REASON = 10
+"""Items that failed for one reason and are told one by one; the others are counted, and the report names them."""
 
 
 def result(value: Any) -> None:
@@ -50,8 +55,18 @@ def drop_stdout() -> None:
     os.close(nowhere)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a result as a table on stdout: drawn on a terminal, tab-separated in a pipe."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], limit: int = 0) -> None:
+    """Print a result as a table on stdout: drawn on a terminal, tab-separated in a pipe.
+
+    Of at most `limit` rows (0: all); how many more there are is told on stderr.
+    """
+    left = len(rows) - limit if limit else 0
+    _table(columns, rows[: limit or None])
+    if left > 0:
+        complain(f"… and {left} more; --show 0 shows all")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if not sys.stdout.isatty():
         for row in rows:
             text("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
@@ -74,12 +89,13 @@ def complain(message: str) -> None:
     sys.stderr.flush()
 
 
-def problems(lines: Sequence[str], total: int) -> None:
-    """Print the mistakes of a file, the first hundred of them, and how many there are."""
-    for line in lines[:MAX_PROBLEMS_SHOWN]:
+def problems(gathered: Gathered, total: int, limit: int = MAX_PROBLEMS_SHOWN) -> None:
+    """Print the mistakes of a file: equal ones once, at most `limit` lines (0: all), and how many more there are.
+
+    `total` counts them where not all were gathered.
+    """
+    for line in gathered.told(limit, total):
         sys.stderr.write(_printable(line) + "\n")
-    if total > len(lines[:MAX_PROBLEMS_SHOWN]):
-        sys.stderr.write(f"… and {total - len(lines[:MAX_PROBLEMS_SHOWN])} more\n")
 
 
 def _printable(message: str) -> str:
@@ -95,8 +111,30 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+class _Repeats:
+    """Equal messages: the first are printed, the others counted."""
+
+    def __init__(self, printed: int) -> None:
+        self._printed = printed
+        self._counts: Counter[str] = Counter()
+
+    def prints(self, message: str) -> bool:
+        self._counts[message] += 1
+        return self._counts[message] <= self._printed
+
+    def left(self) -> Iterator[tuple[int, str]]:
+        """How many were not printed, of each message."""
+        yield from ((many - self._printed, text) for text, many in self._counts.items() if many > self._printed)
+
+
 class Quiet:
     """`-q`: warnings and failures only."""
+
+    def __init__(self) -> None:
+        self._warnings, self._failures = _Repeats(1), _Repeats(FAILURES_OF_A_REASON)
+
+    def _say(self, message: str) -> None:
+        complain(message)
 
     def planned(self, totals: Totals) -> None:
         pass
@@ -105,23 +143,28 @@ class Quiet:
         pass
 
     def warn(self, message: str) -> None:
-        complain(f"warning: {message}")
+        if self._warnings.prints(message):
+            self._say(f"warning: {message}")
 
     def audio(self, seconds: float) -> None:
         pass
 
     def item(self, end: ItemEnd) -> None:
-        if end.state == "failed":
-            complain(f"failed: {end.id}: {end.reason}")
+        if end.state == "failed" and self._failures.prints(end.reason):
+            self._say(f"failed: {end.id}: {end.reason}")
 
     def finished(self) -> None:
-        pass
+        for many, message in self._warnings.left():
+            complain(f"warning, {many} more times: {message}")
+        for many, reason in self._failures.left():
+            complain(f"failed: … and {count(many, 'more item')}: {reason}")
 
 
 class Lines(Quiet):
     """Off a terminal: a line every ten seconds, and one for each failure; with `-v` one for each item."""
 
     def __init__(self, verbose: bool) -> None:
+        super().__init__()
         self._verbose = verbose
         self._totals = Totals(0, 0, 0.0)
         self._ended = self._failed = 0
@@ -167,6 +210,7 @@ class Live(Quiet):
     """On a terminal: a bar that moves with every utterance."""
 
     def __init__(self, verbose: bool) -> None:
+        super().__init__()
         self._verbose = verbose
         self._bars: Bars | None = None
         self._totals = Totals(0, 0, 0.0)
@@ -205,19 +249,15 @@ class Live(Quiet):
         if self._verbose:
             self._say(message)
 
-    def warn(self, message: str) -> None:
-        self._say(f"warning: {message}")
-
     def audio(self, seconds: float) -> None:
         self._audio_s += seconds
         self._draw()
 
     def item(self, end: ItemEnd) -> None:
+        super().item(end)
         self._ended += 1
         self._failed += end.state == "failed"
-        if end.state == "failed":
-            self._say(f"failed: {end.id}: {end.reason}")
-        elif self._verbose:
+        if self._verbose and end.state != "failed":
             self._say(f"{end.state}: {end.id} -> {end.out} ({end.audio_s:.1f} s, {end.reason})")
         self._draw()
 
@@ -238,6 +278,7 @@ class Live(Quiet):
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+        super().finished()
 
 
 def display(quiet: bool, verbose: bool) -> Quiet:

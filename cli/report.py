@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from cli.output import result, table, text
-from cli.run import JsonOption
+from cli.run import JsonOption, ShowOption
 from jobs.errors import UserError
 
 
 def report(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
     failed: Annotated[bool, typer.Option("--failed", help="List failed items only. (default: no)")] = False,
+    show: ShowOption = 50,
     as_json: JsonOption = False,
 ) -> None:
     """Show the last run of FOLDER: totals, warnings, and its items. Exits 0 whatever that run ended with."""
@@ -33,6 +34,7 @@ def report(
     table(
         ("id", "state", "out", "duration", "loudness", "why"),
         [_row(item) for item in sorted(items, key=lambda item: item["state"] != "failed")],
+        show,
     )
 
 

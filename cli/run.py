@@ -13,10 +13,10 @@ import typer
 from cli.options import gather_settings, with_settings
 from cli.output import complain, count, display, problems, result
 from cli.stop import Stop
-from jobs.errors import InvalidInput, UserError
+from jobs.errors import InvalidInput, Problem, UserError
+from jobs.problem_groups import Gathered
 
 if TYPE_CHECKING:
-    from jobs.errors import Problem
     from jobs.manifest import RowRules, Source, Tally
     from jobs.records import Item
 
@@ -70,6 +70,7 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option(help="Config file with these options as keys. (default: cosyvoice-batch.toml beside MANIFEST)"),
 ]
+ShowOption = Annotated[int, typer.Option("--show", help="Most rows of a table or list; 0: all.", min=0)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout. (default: no)")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. (default: no)")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. (default: no)")]
@@ -119,7 +120,7 @@ def run(
             raise
         if not quiet:
             tell_notes(source, tally)
-    problems([str(problem) for problem in finding.problems], finding.problems_count)
+    problems(finding.problems, finding.problems.total)
     if as_json:
         result({"folder": str(folder), "reports": [str(path) for path in finding.reports], **finding.summary})
     if not quiet:
@@ -178,10 +179,9 @@ def tell_notes(source: Source, tally: Tally) -> None:
     """What is no mistake but should be seen: how the file was read, names that had to be changed, disabled rows."""
     for note in source.notes:
         complain(f"{source.path}: {note}")
-    for told in tally.notes[:NOTES_SHOWN]:
-        complain(f"{source.path}: {told}")
-    if tally.notes_total > NOTES_SHOWN:
-        complain(f"{source.path}: … and {tally.notes_total - NOTES_SHOWN} more notes of this kind")
+    notes = Gathered(Problem(source.path, note.line, note.field, note.message) for note in tally.notes)
+    for line in notes.told(NOTES_SHOWN, tally.notes_total):
+        complain(line)
     if tally.disabled:
         complain(f"{source.path}: {count(tally.disabled, 'row')} disabled")
 
@@ -207,6 +207,10 @@ def closing_line(summary: Mapping[str, Any], folder: Path) -> str:
     counts = {state: count for state, count in summary["counts"].items() if count}
     told = ", ".join(f"{count} {state}" for state, count in counts.items()) or "nothing to do"
     rtf = f", real-time factor {summary['rtf']:.2f}" if summary["rtf"] else ""
-    line = f"{told}; {summary['audio_s']:.1f} s of audio in {summary['wall_s']:.1f} s{rtf}; {folder / 'report.html'}"
+    if summary["audio_s"] or counts.get("failed") or counts.get("pending"):
+        made = f"{summary['audio_s']:.1f} s of audio in {summary['wall_s']:.1f} s{rtf}"
+    else:
+        made = f"nothing had to be spoken, {summary['ready_s']:.1f} s of audio are there; {summary['wall_s']:.1f} s"
+    line = f"{told}; {made}; {folder / 'report.html'}"
     warnings = len(summary["warnings"])
     return line + (f"; {warnings} warning{'s' if warnings > 1 else ''}, see the report" if warnings else "")

@@ -79,6 +79,7 @@ def say(
     target = _target(output, settings)
     row = {
         "id": "say",
+        "empty": "skip",  # told below, in words that fit a single text
         "text": sys.stdin.read() if words == "-" else words,
         "ref_audio": str(ref_audio.resolve()) if ref_audio else None,
         "ref_text": ref_text,
@@ -97,6 +98,11 @@ def say(
             complain(f"error: {finding.message or _failure(folder) or 'nothing was said'}")
             raise typer.Exit(finding.exit_code)
         item = _only_item(folder)
+        if item["state"] == "skipped":
+            raise UserError(
+                "TEXT: there is nothing to speak, neither a letter nor a digit; give it words, such as "
+                "say 'Good morning.', or `-` and a text on standard input"
+            )
         _deliver(folder / item["out"], target)
     if as_json:
         result({**item, "out": str(target), "run": finding.summary})

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jobs.problem_groups import Gathered
 
 
 class UserError(Exception):
@@ -42,8 +46,9 @@ class Problem:
 class InvalidInput(UserError):
     """A file with mistakes; all of them, not the first."""
 
-    def __init__(self, problems: Sequence[Problem], total: int | None = None) -> None:
-        """`total` counts the mistakes where not all of them are held."""
+    def __init__(self, problems: Sequence[Problem], total: int | None = None, gathered: Gathered | None = None) -> None:
+        """`total` counts the mistakes where not all of them are held; `gathered` has them by what they are."""
         self.problems = tuple(problems)
+        self.gathered = gathered
         self.total = len(self.problems) if total is None else total
         super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -71,7 +71,7 @@ def refuse_links(folder: Path) -> None:
 
 def leads_out(path: Path, folder: Path) -> bool:
     """Whether a link on the way to `path`, which is named below `folder`, leads out of it."""
-    return not path.parent.resolve().is_relative_to(folder.resolve())
+    return path.parent != folder and not path.parent.resolve().is_relative_to(folder.resolve())
 
 
 def file_digest(path: str) -> str:

@@ -260,6 +260,15 @@ class Journal(JournalFile):
             for written in json.loads(found or "[]")
         }
 
+    def ready_s(self, run: int) -> float:
+        """Seconds of audio in the files of a run's items, whenever they were made."""
+        found = self._do(
+            "SELECT SUM(json_extract(result, '$.measured.duration_s')) FROM items WHERE run = ? "
+            "AND state IN ('done', 'unchanged')",
+            (run,),
+        ).fetchone()[0]
+        return float(found or 0.0)
+
     def last_run(self) -> int:
         found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]
         return int(found or 0)

@@ -13,7 +13,7 @@ from jobs.checks import level_steps, timbre_steps
 from jobs.checks import told as told_of
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
-from jobs.files import explain, make_folder
+from jobs.files import explain, leads_out, make_folder
 from jobs.finisher import ENVIRONMENT, FinishJob, work
 from jobs.journal import Journal, values_of
 from jobs.progress import ItemEnd, Progress
@@ -203,6 +203,9 @@ class Production:
     def _enter_done(self, opened: OpenItem, temporary: Path, measured: Measured) -> None:
         """The file gets its name, then the journal says so: dying between the two costs one item's work, no more."""
         final = self._folder / opened.item.out
+        if leads_out(final, self._folder):
+            self._enter_failure(opened, f"a link on the way to {opened.item.out} leads out of this folder; remove it")
+            return
         make_folder(final.parent)
         try:
             temporary.replace(final)

@@ -148,6 +148,8 @@ class RunFacts:
     interrupted: bool = False
     resumed_from: str | None = None
     """Run that this one went on from."""
+    ready_s: float = 0.0
+    """Duration of all files of the manifest's items that stand, whenever they were made."""
     voices: tuple[VoiceRow, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
     """What takes are checked by besides their samples: limits in force and where each comes from."""

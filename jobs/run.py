@@ -22,6 +22,7 @@ from jobs.journal import Journal
 from jobs.lock import hold
 from jobs.metrics import Meter, metering
 from jobs.plan import Planned
+from jobs.problem_groups import Gathered, shared
 from jobs.produce import Production, TooManyFailures
 from jobs.progress import Progress, Totals
 from jobs.recogniser import require as require_recogniser
@@ -33,12 +34,10 @@ from jobs.runlog import Logged, keeping_log
 from jobs.schedule import Schedule
 from jobs.seats import GIB, plan_seats, require_fit
 from jobs.settings import Settings
-from jobs.summary import Circumstances, facts_of, figures_of, log_devices
+from jobs.summary import Circumstances, facts_of, figures_of, log_facts
 from jobs.verify import Ears, Limits, ListenerSpec
 
 EXIT_DONE, EXIT_SOME_FAILED, EXIT_ENVIRONMENT = 0, 3, 4
-MAX_PROBLEMS_KEPT = 1000
-"""Mistakes of one manifest that are held for printing; the rest are counted."""
 VOICE_WARNINGS_SHOWN = 50
 MOST_LISTENERS = 16
 """Processes that listen unasked; each may hold a recogniser."""
@@ -70,8 +69,8 @@ class Finding:
 
     exit_code: int
     summary: dict[str, object]
-    problems: tuple[Problem, ...]
-    problems_count: int
+    problems: Gathered
+    """Bad rows, which --keep-going let by."""
     reports: tuple[Path, ...]
     message: str = ""
 
@@ -139,7 +138,7 @@ def _run_locked(
     meter.watch(lambda: figures_of(gear, journal, circumstances))
     for warning in gear.warnings:
         progress.warn(warning)
-    problems, problems_count, totals = _plan(order, gear, journal, number, check_stop)
+    problems, totals = _plan(order, gear, journal, number, check_stop)
     _tell_voices(gear, progress)
     progress.planned(totals)
     stopped: Exception | None = None
@@ -150,7 +149,7 @@ def _run_locked(
         stopped = stop
     exit_code = _exit_code(stopped, journal.counts(number))
     removed = removed_files(
-        order.folder, journal, number, progress, prune=order.settings.prune, problems_count=problems_count
+        order.folder, journal, number, progress, prune=order.settings.prune, problems_count=problems.total
     )
     facts = facts_of(
         gear,
@@ -170,42 +169,38 @@ def _run_locked(
         raise stopped if isinstance(stopped, EnvironmentFault) else explain(error, order.folder) from error
     journal.end_run(number, datetime.now().astimezone().isoformat(timespec="seconds"), exit_code)
     meter.look()
-    log_devices(facts)
+    log_facts(facts)
     progress.finished()
     if not isinstance(stopped, Interrupted | EnvironmentFault):
         rmtree(order.folder / STATE_FOLDER / "temporary", ignore_errors=True)
-    return Finding(exit_code, as_summary(facts), problems, problems_count, reports, str(stopped or ""))
+    return Finding(exit_code, as_summary(facts), problems, reports, str(stopped or ""))
 
 
 def _tell_voices(gear: Gear, progress: Progress) -> None:
     """What the linter said of the voices, once for each of them."""
-    warned = 0
-    for whose, remark in gear.casting.auditions.remarks():
-        if remark.severity == "info":
-            progress.note(f"{whose}: {remark.message}")
-            continue
-        warned += 1
-        if warned <= VOICE_WARNINGS_SHOWN:
-            progress.warn(f"{whose}: {remark.message}")
-    if warned > VOICE_WARNINGS_SHOWN:
-        progress.warn(f"{warned - VOICE_WARNINGS_SHOWN} more warnings of voices; the report has them")
+    remarks = list(gear.casting.auditions.remarks())
+    for line in shared(((whose, remark.message) for whose, remark in remarks if remark.severity == "info"), "voices"):
+        progress.note(line)
+    warnings = shared(((whose, remark.message) for whose, remark in remarks if remark.severity != "info"), "voices")
+    for line in warnings[:VOICE_WARNINGS_SHOWN]:
+        progress.warn(line)
+    if len(warnings) > VOICE_WARNINGS_SHOWN:
+        progress.warn(f"{len(warnings) - VOICE_WARNINGS_SHOWN} more warnings of voices; the report has them")
 
 
 def _plan(
     order: Order, gear: Gear, journal: Journal, number: int, check_stop: Callable[[], None]
-) -> tuple[tuple[Problem, ...], int, Totals]:
+) -> tuple[Gathered, Totals]:
     """Enter every row into the journal, in one transaction that an invalid manifest leaves no trace of."""
-    kept: list[Problem] = []
-    count = items = unchanged = 0
+    problems = Gathered()
+    items = unchanged = 0
     seconds = 0.0
     journal.begin_plan()
     try:
         for verdict in gear.planner.plan(order.read(gear.rules), order.source, journal):
             check_stop()
             if isinstance(verdict, Problem):
-                count += 1
-                if len(kept) < MAX_PROBLEMS_KEPT:
-                    kept.append(verdict)
+                problems.add(verdict)
                 if order.settings.keep_going:
                     _enter_problem(journal, number, verdict)
                 continue
@@ -213,13 +208,13 @@ def _plan(
             items += verdict.state == "pending"
             unchanged += verdict.state == "unchanged"
             seconds += verdict.seconds if verdict.state == "pending" else 0.0
-        if count and not order.settings.keep_going:
-            raise InvalidInput(kept, count)
+        if problems.total and not order.settings.keep_going:
+            raise InvalidInput(problems.problems, problems.total, problems)
     except BaseException:
         journal.drop_plan()
         raise
     journal.keep_plan()
-    return tuple(kept), count, Totals(items, unchanged, seconds)
+    return problems, Totals(items, unchanged, seconds)
 
 
 def _enter(journal: Journal, number: int, verdict: Planned) -> None:
@@ -268,6 +263,7 @@ def _produce(
         recycle_bytes=round(recycle * GIB) if (recycle := order.settings.recycle_memory) else None,
     )
     circumstances.roster = roster
+    circumstances.ears = _ears(order.settings, gear)
     Production(
         folder=order.folder,
         temporary=temporary,
@@ -279,7 +275,7 @@ def _produce(
         progress=progress,
         max_failures=order.settings.max_failures,
         check_stop=check_stop,
-        ears=_ears(order.settings, gear),
+        ears=circumstances.ears,
     ).run()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from jobs.report import DeviceRow, ItemRow, RunFacts, State, TakeRow
 from jobs.retry import asked_of
 from jobs.roster import Roster, Tally
 from jobs.seats import Seating
+from jobs.verify import Ears
 from jobs.version import tool_version
 
 log = logging.getLogger(__name__)
@@ -42,12 +43,15 @@ class Circumstances:
     command: str
     seating: Seating | None = None
     roster: Roster | None = None
+    ears: Ears | None = None
     lexicon_hits: set[str] = field(default_factory=set)
 
     def device_warnings(self) -> list[str]:
-        """Devices that could not be used, workers that fell out of work."""
+        """Devices that could not be used, workers that fell out of work, listeners that died."""
         before = self.seating.warnings if self.seating else ()
-        return [*before, *(self.roster.warnings if self.roster else ())]
+        deaths = self.ears.notes if self.ears else ()
+        listening = [f"{text}: a new one heard its takes again" for text in deaths]
+        return [*before, *(self.roster.warnings if self.roster else ()), *listening]
 
     def hear(self, prepared: Prepared) -> None:
         """Take note of a text that was read."""
@@ -84,9 +88,10 @@ def facts_of(
         libraries=gear.libraries,
         counts=counts,
         audio_s=round(audio_s, 3),
+        ready_s=round(journal.ready_s(circumstances.number), 3),
         synthesis_s=round(busy_s, 3),
         rtf=round(wall_s / audio_s, 4) if audio_s else None,
-        warnings=(*gear.warnings, *warnings),
+        warnings=tuple(counted([*gear.warnings, *warnings])),
         lexicon_unused=_unused(gear, journal, circumstances),
         exit_code=exit_code,
         interrupted=interrupted,
@@ -94,6 +99,11 @@ def facts_of(
         voices=gear.casting.auditions.rows(),
         checks=checks,
     )
+
+
+def counted(messages: Iterable[str]) -> list[str]:
+    """Each message once, with how often it came where that was more than once."""
+    return [text if many == 1 else f"{text} ({many} times)" for text, many in Counter(messages).items()]
 
 
 def _description(roster: Roster | None) -> dict[str, str]:
@@ -158,8 +168,10 @@ def _stages(tallies: list[Tally]) -> dict[str, float]:
     return {name: round(sum(tally.stages.get(name, 0.0) for tally in tallies), 3) for name in names}
 
 
-def log_devices(facts: RunFacts) -> None:
-    """A line for each device at the end of run.log."""
+def log_facts(facts: RunFacts) -> None:
+    """The end of run.log: what takes were checked by, and a line for each device."""
+    if facts.devices:
+        log.info("checks: %s", "; ".join(f"{name}: {what}" for name, what in facts.checks.items()))
     for row in facts.devices:
         log.info(
             "%s, %d workers: %d items, %.1f s of audio, busy %.1f s (%.0f %%), real-time factor %s, %d takes, "

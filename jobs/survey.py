@@ -16,14 +16,14 @@ from jobs.files import STATE_FOLDER
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
 from jobs.plan import Memory, NoMemory, Planned
+from jobs.problem_groups import Gathered, shared
 from jobs.records import Item
 from jobs.row_check import RowRules
 from jobs.seats import plan_seats, require_fit
 from jobs.settings import Settings
 
-SHOWN = 20
+SHOWN = 50
 """Items to make that are listed; the rest are counted."""
-PROBLEMS_KEPT = 1000
 ShowSpoken = Callable[[str, list[tuple[str, str, str]]], None]
 
 
@@ -38,8 +38,7 @@ class View:
     wall_s: float | None = None
     wall_from: str = ""
     removed: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    problems_count: int = 0
+    problems: Gathered = field(default_factory=Gathered)
     warnings: tuple[str, ...] = ()
     voices: list[str] = field(default_factory=list)
     """What the linter warns of in the voices, a line each."""
@@ -57,8 +56,8 @@ class View:
             "wall_s": self.wall_s,
             "wall_from": self.wall_from,
             "removed": self.removed,
-            "problems": [str(problem) for problem in self.problems],
-            "problems_count": self.problems_count,
+            "problems": [str(problem) for problem in self.problems.problems],
+            "problems_count": self.problems.total,
             "warnings": list(self.warnings),
             "voices": self.voices,
         }
@@ -70,8 +69,12 @@ def survey(
     read: Callable[[RowRules], Iterator[Item | Problem]],
     source: str,
     spoken: ShowSpoken | None = None,
+    shown: int = SHOWN,
 ) -> View:
-    """Plan every row against the run folder's journal, if there is one. `spoken` is shown each item's segments."""
+    """Plan every row against the run folder's journal, if there is one.
+
+    `spoken` is shown each item's segments; at most `shown` items to make are listed (0: all).
+    """
     gear = gather(settings, folder)
     require_fit(settings, gear.engine)
     view = View(warnings=gear.warnings)
@@ -81,32 +84,30 @@ def survey(
         with _Ids() as ids:
             for verdict in gear.planner.plan(read(gear.rules), source, memory):
                 if isinstance(verdict, Problem):
-                    view.problems_count += 1
-                    if len(view.problems) < PROBLEMS_KEPT:
-                        view.problems.append(verdict)
+                    view.problems.add(verdict)
                     continue
-                _count(view, verdict)
+                _count(view, verdict, shown)
                 ids.add(verdict.item.id)
                 if spoken is not None:
                     spoken(verdict.item.id, _segments(gear, verdict.item))
             if journal is not None:
                 view.removed = sum(1 for item_id in journal.built_ids() if item_id not in ids)
                 _estimate(view, gear, settings, journal)
-        remarks = gear.casting.auditions.remarks()
-        view.voices = [f"{whose}: {remark.message}" for whose, remark in remarks if remark.severity != "info"]
+        remarks = [(whose, r.message) for whose, r in gear.casting.auditions.remarks() if r.severity != "info"]
+        view.voices = shared(remarks, "voices")
     finally:
         if journal is not None:
             journal.close()
     return view
 
 
-def _count(view: View, verdict: Planned) -> None:
+def _count(view: View, verdict: Planned, shown: int) -> None:
     view.counts[verdict.state] += 1
     if verdict.state != "pending":
         return
     view.reasons[verdict.reason] += 1
     view.audio_s += verdict.seconds
-    if len(view.to_make) < SHOWN:
+    if not shown or len(view.to_make) < shown:
         view.to_make.append(verdict)
 
 
