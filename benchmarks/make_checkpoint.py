@@ -29,9 +29,8 @@ from cosyvoice.model_folder import Generation, find_files
 from cosyvoice.read_config import read_config
 from cosyvoice.vocoder_net import HiftNet
 
-
-# Tables of embeddings, and the one layer whose input is a vector of length 1 in all. The layers around them that embed
-# the time or the flow's input are ordinary: at this scale CosyVoice 3's residual would reach 130 000, past fp16's range.
+# Tables of embeddings, and the one layer whose input is a vector of length 1 in all. The layers that embed the time or
+# the flow's input are ordinary ones: at this scale CosyVoice 3's residual would reach 130 000, past fp16's range.
 _UNIT_SCALE = (
     "embed_tokens.weight",
     "speech_embedding.weight",

@@ -32,7 +32,8 @@ class EngineFacts:
     needs_model: bool
     """Needs a model folder given by the user."""
     factory: str
-    """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine."""
+    """`module:function` that loads it: (model_folder, device, precision, threads) -> Engine; one that accelerates also
+    takes cpu_fallback."""
     accelerates: bool = False
     """Computes on accelerators too; without it the run looks for none."""
     memory_bytes: int = 0
@@ -128,8 +129,16 @@ COSYVOICE3 = EngineFacts(
 ENGINES: dict[str, EngineFacts] = {facts.name: facts for facts in (KOKORO, COSYVOICE2, COSYVOICE3, TONE)}
 
 
-def load(facts: EngineFacts, *, model_folder: str | None, device: str, precision: str, threads: int) -> Engine:
-    """Load one engine on one device.
+def load(
+    facts: EngineFacts,
+    *,
+    model_folder: str | None,
+    device: str,
+    precision: str,
+    threads: int,
+    cpu_fallback: bool = True,
+) -> Engine:
+    """Load one engine on one device. `cpu_fallback`: the CPU may take over what the device computes wrongly.
 
     Raises EngineError (or a child) with what to do when that is not possible.
     """
@@ -138,4 +147,5 @@ def load(facts: EngineFacts, *, model_folder: str | None, device: str, precision
         factory: Callable[..., Engine] = getattr(importlib.import_module(module_name), function_name)
     except (ImportError, AttributeError) as error:
         raise EngineError(f"engine {facts.name!r} cannot be imported from {facts.factory}: {error}") from error
-    return factory(model_folder=model_folder, device=device, precision=precision, threads=threads)
+    own = {"cpu_fallback": cpu_fallback} if facts.accelerates else {}
+    return factory(model_folder=model_folder, device=device, precision=precision, threads=threads, **own)

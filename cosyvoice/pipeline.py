@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +27,7 @@ from cosyvoice.sampling import SILENT_IDS, drop_long_silences
 from cosyvoice.script import lm_request
 from cosyvoice.sounding import Sound, Sounding, Spoken
 from cosyvoice.speech_lm import SpeechLm
+from cosyvoice.staging import Trial
 from cosyvoice.tokenizer import TextTokenizer
 from cosyvoice.voice import BadReference, VoicePrompt, VoiceReader
 
@@ -85,7 +86,9 @@ class Pipeline:
         precision: Precision,
         room: Room,
         device: torch.device,
+        trials: Sequence[Trial] = (),
     ) -> None:
+        """`trials`: how each stage came through its self-test, where it had one."""
         self._config, self.tokenizer = config, tokenizer
         self._lm, self.sounding, self._voices = lm, sounding, voices
         self._precision, self.device = precision, device
@@ -94,7 +97,10 @@ class Pipeline:
         self._refused: list[Speech] = []
         self._again: deque[LmRequest] = deque()
         self._one_by_one = False
-        self._self_test = ""
+        self._trials = trials
+        self._rehearsed = ""
+        self.moved: dict[str, str] = {}
+        """Stages that do not run where they should, with the reason -> what that costs."""
         self.placement = ""
         """What was checked of where it computes."""
         self._reference_s = self._lm_s = self._audio_s = 0.0
@@ -133,9 +139,14 @@ class Pipeline:
             "threads": str(torch.get_num_threads()),
         }
         rescues = [f"{count} utterances needed the {step}" for step, count in self._rescue.counts.items()]
-        notes = "; ".join([*self._notes, *self.sounding.notes, *rescues])
-        told |= {"self test": self._self_test} if self._self_test else {}
+        moved = [f"{what}; {cost}" for what, cost in self.moved.items()]
+        notes = "; ".join([*moved, *self._notes, *self.sounding.notes, *rescues])
+        told |= {"self test": self._self_test()} if self._rehearsed else {}
         return told | ({"notes": notes} if notes else {})
+
+    def _self_test(self) -> str:
+        compared = [f"{trial.stage} {trial.error:.1%}" for trial in self._trials if trial.error is not None]
+        return self._rehearsed + (f"; off the CPU's numbers: {', '.join(compared)}" if compared else "")
 
     def speak(self, utterances: Iterable[Utterance | None]) -> Iterator[Speech]:
         """See `Engine.speak`."""
@@ -194,14 +205,17 @@ class Pipeline:
     def rehearse(self) -> None:
         """Speak a fixed sentence before the work: it warms the engine up and catches a model that makes no speech.
 
-        Raises EngineError when nothing usable comes out. What looks odd but may be right (a sentence that did not end
+        It also shows what a stage costs that runs elsewhere than it should. Raises EngineError when nothing usable
+        comes out. What looks odd but may be right (a sentence that did not end
         by itself) is noted in the description.
         """
         nobody = VoicePrompt((), torch.zeros(0, self._config.mel.mels), torch.ones(self._config.flow.speaker_width))
         utterance = Utterance("rehearsal", REHEARSAL, Voice("rehearsal", "rehearsal"), mode="cross_lingual", seed=1)
         request = lm_request(utterance, nobody, self.tokenizer, self._config.generation)
         self._casts[utterance.id] = _Cast(utterance, nobody, request)
+        start = perf_counter()
         result = next(entry for entry in self._lm.generate(iter([request])) if entry is not None)
+        self._lm_s += perf_counter() - start
         speeches = [self._speech(sound) for sound in self.sounding.sound(self._judge(result))]
         refused = [speech.error for speech in (*self._take_refused(), *speeches) if speech.error]
         samples = speeches[0].samples if speeches else EMPTY
@@ -213,7 +227,20 @@ class Pipeline:
             )
         length_s = samples.size / self.sample_rate_hz
         ended = "" if result.ended else ", which did not end by itself: listen to the first items"
-        self._self_test = f"{REHEARSAL!r} gave {length_s:.1f} s{ended}"
+        self._rehearsed = f"{REHEARSAL!r} gave {length_s:.1f} s{ended}"
+        self._tell_moved(length_s)
+
+    def _tell_moved(self, length_s: float) -> None:
+        """Which stages run elsewhere than they should, why, and how long each took for the rehearsal."""
+        seconds = dict(zip(("language model", "flow", "vocoder"), self._stage_seconds(), strict=True))
+        for trial in self._trials:
+            if trial.moved:
+                cost = f"it took {seconds[trial.stage]:.1f} s for {length_s:.1f} s of speech when it was tried"
+                self.moved[trial.moved] = cost
+                log.warning("%s; %s", trial.moved, cost)
+
+    def _stage_seconds(self) -> tuple[float, float, float]:
+        return self._lm_s, self.sounding.flow_s, self.sounding.vocoder_s
 
     # -- from utterance to speech ids ------------------------------------------------------------------------------
 

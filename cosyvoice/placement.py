@@ -63,6 +63,10 @@ class Placement:
         self.device = device
         self._before = held_bytes(device)
 
+    def require_computing(self) -> None:
+        """Raises DeviceFault where a small product or a sine comes out differently than on the CPU."""
+        self._compute()
+
     def prove(self, tensors: Iterable[torch.Tensor]) -> str:
         """Check that the weights are on the device, that its memory grew by them, and that it computes as the CPU does.
 

@@ -18,7 +18,7 @@ from cosyvoice.config import ModelConfig
 from cosyvoice.flow import Flow, FlowRequest
 from cosyvoice.lm_request import LmRequest, LmResult
 from cosyvoice.model_folder import ModelFiles
-from cosyvoice.precision import Precision, choose_precision
+from cosyvoice.precision import choose_precision
 from cosyvoice.speech_lm import SpeechLm
 from cosyvoice.weights import read_checkpoint
 
@@ -28,14 +28,22 @@ _ONE_SLOT_TOKENS = 8_192
 _Network = TypeVar("_Network")
 
 
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Where a network is and what it computes in."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+
 @dataclass(slots=True)
 class Rescue:
     """Safer versions of a model's networks, from the least change to the largest."""
 
     files: ModelFiles
     config: ModelConfig
-    device: torch.device
-    formats: Precision
+    lm_now: Now
+    flow_now: Now
     counts: dict[str, int] = field(default_factory=dict)
     """How often which step helped, for the engine's description."""
     _flows: dict[torch.device, Flow] = field(default_factory=dict)
@@ -43,7 +51,7 @@ class Rescue:
 
     def ids(self, request: LmRequest) -> LmResult | None:
         """Speech ids from the first language model that gives finite scores; None if none does."""
-        for device in self._steps(self.formats.lm):
+        for device in _steps(self.lm_now):
             lm = self._lm(device)
             result = next(entry for entry in lm.generate(iter([request])) if entry is not None)
             if result.fault is None:
@@ -53,16 +61,12 @@ class Rescue:
 
     def mel(self, request: FlowRequest) -> Tensor | None:
         """A mel [80, M] from the first flow that gives a finite one; None if none does."""
-        for device in self._steps(self.formats.flow):
+        for device in _steps(self.flow_now):
             mel = self._flow(device).mel([request])[0]
             if bool(torch.isfinite(mel).all()):
                 self._note(f"flow in fp32 on {device}")
-                return mel.to(self.device)
+                return mel.to(self.flow_now.device)
         return None
-
-    def _steps(self, format_now: torch.dtype) -> list[torch.device]:
-        steps = [] if format_now == torch.float32 else [self.device]
-        return steps if self.device.type == "cpu" else [*steps, torch.device("cpu")]
 
     def _lm(self, device: torch.device) -> SpeechLm:
         return _once(
@@ -88,6 +92,11 @@ class Rescue:
         if step not in self.counts:
             log.warning("numbers that are not finite: the %s takes over for such utterances", step)
         self.counts[step] = self.counts.get(step, 0) + 1
+
+
+def _steps(now: Now) -> list[torch.device]:
+    steps = [] if now.dtype == torch.float32 else [now.device]
+    return steps if now.device.type == "cpu" else [*steps, torch.device("cpu")]
 
 
 def _once(kept: dict[torch.device, _Network], device: torch.device, make: Callable[[], _Network]) -> _Network:

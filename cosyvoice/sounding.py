@@ -55,7 +55,7 @@ class Sound:
 
 
 class Sounding:
-    """Flow and vocoder of one model on one device."""
+    """Flow and vocoder of one model, both on its device unless one of them was moved to the CPU."""
 
     def __init__(self, *, flow: Flow, vocoder: Vocoder, rescue: Rescue, frames_per_id: int, most_frames: int) -> None:
         """`most_frames`: padded mel frames of one flow batch, reference included."""
@@ -65,9 +65,11 @@ class Sounding:
         self.flow_s = self.vocoder_s = 0.0
         self.notes: list[str] = []
 
-    def weights(self) -> Iterator[Tensor]:
-        """The networks' tensors, which must lie on the device."""
-        for module in (self.flow.front, self.flow.estimator, self.vocoder.net):
+    def weights(self, device: torch.device) -> Iterator[Tensor]:
+        """The tensors of the networks that were built on a device, and so must lie there."""
+        flow = (self.flow.front, self.flow.estimator) if self.flow.device == device else ()
+        vocoder = (self.vocoder.net,) if self.vocoder.device == device else ()
+        for module in (*flow, *vocoder):
             yield from module.parameters()
 
     def frames(self, spoken: Sequence[Spoken]) -> int:

@@ -138,6 +138,7 @@ class Roster:
         self._progress = progress
         self._queue = queue
         self._last_fault = ""
+        self._moved: set[tuple[str, str]] = set()
 
     @property
     def children(self) -> list[Child]:
@@ -198,6 +199,8 @@ class Roster:
             case ("ready", description, appetite):
                 worker.description, worker.appetite = description, appetite
                 self._progress.note(f"{worker.spec.name} ready: {description.get('model', worker.spec.engine.title)}")
+            case ("moved", what, cost):
+                self._tell_moved(worker, what, cost)
             case ("take", key, take, error, seconds):
                 worker.in_hand.pop(key, None)
                 worker.deaths = 0
@@ -216,6 +219,16 @@ class Roster:
                 self._bury(worker, text, device_failed=kind == "device")
             case ("beat",):
                 pass
+
+    def _tell_moved(self, worker: Worker, what: str, cost: str) -> None:
+        """A part of an engine does not run where it should: told once for a device, whichever worker says it again."""
+        known = (worker.spec.device, what)
+        if known in self._moved:
+            return
+        self._moved.add(known)
+        worker.tally.notes.append(f"{what}; {cost}")
+        self.warnings.append(f"{worker.spec.device}: {what}; {cost}")
+        self._progress.warn(self.warnings[-1])
 
     def _count(self, worker: Worker, key: str, take: Take | None, seconds: float) -> None:
         worker.tally.takes += 1

@@ -89,6 +89,7 @@ def _accelerator_seats(settings: Settings, engine: EngineFacts, devices: Sequenc
             device=device.name,
             precision=settings.precision,
             threads=settings.threads,
+            cpu_fallback=settings.cpu_fallback,
             own_device=f"{device.kind}:0" if device.backend in VISIBILITY else device.name,
             environment=_environment(device, settings.threads),
         )

@@ -1,6 +1,7 @@
 """One process on one device: load the engine once, speak what comes, write each take beside the journal.
 
-Messages in: ("speak", Job) and ("end",). Messages out: ("ready", description, appetite), ("beat",),
+Messages in: ("speak", Job) and ("end",). Messages out: ("ready", description, appetite),
+("moved", what, cost) of a part that does not run where it should, ("beat",),
 ("take", job key, Take | None, error, seconds), ("memory", host bytes, device bytes), ("told", description, stages),
 ("fault", kind, message).
 """
@@ -39,6 +40,8 @@ class WorkerSpec:
     """As the report names it: `cuda:1`."""
     precision: str
     threads: int
+    cpu_fallback: bool = True
+    """Whether a part of the engine that fails on the device may go on on the CPU."""
     own_device: str = ""
     """As the worker itself names it, with all others hidden: `cuda:0`; empty: the same name."""
     environment: tuple[tuple[str, str], ...] = ()
@@ -63,6 +66,7 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
             device=spec.own_device or spec.device,
             precision=spec.precision,
             threads=spec.threads,
+            cpu_fallback=spec.cpu_fallback,
         )
     except EngineError as error:
         connection.send(("fault", "load", str(error)))
@@ -71,6 +75,8 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
         connection.send(("fault", "load", traceback.format_exc(limit=4)))
         return
     connection.send(("ready", engine.description, getattr(engine, "appetite", 2)))
+    for what, cost in getattr(engine, "moved", {}).items():  # engines on accelerators know such things of themselves
+        connection.send(("moved", what, cost))
     desk = _Desk(connection, engine)
     try:
         for speech in engine.speak(desk.utterances()):

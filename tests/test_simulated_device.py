@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import RunCli, environment, outputs, report_items, report_run, start_cli, write_jsonl
 from simulated_device.machine import GIB, MIB, Card, Fault, Machine
@@ -356,3 +358,103 @@ def test_the_cosyvoice_engines_need_no_float64_no_complex_numbers_and_no_fft(tmp
     # The pitch of CosyVoice 3 is float64 on the CPU alone, and random weights turn the least difference into another
     # phase: the speech ids are the same (the lengths are), the waves need not be.
     assert told["3"]["shapes"] and told["3"]["finite"]
+
+
+STAGES = """
+import gc, pathlib
+from benchmarks.make_checkpoint import make_checkpoint
+from cosyvoice.assembly import load
+folder = make_checkpoint(pathlib.Path(FOLDER) / 'model', 2, 'tiny')
+def engine(precision='auto', **more):
+    gc.collect()  # the engine before, which would leave while the memory is watched
+    try:
+        made = load(model_folder=str(folder), device='npu:0', precision=precision, threads=1, **more)
+    except Exception as error:
+        return {'fault': f'{type(error).__name__}: {error}'}
+    finally:
+        torch.ops.simulated.heal(0)
+    on = (made._lm.network.device, made.sounding.flow.device, made.sounding.vocoder.device)
+    return {**made.description, 'moved': list(made.moved), 'on': [device.type for device in on]}
+def inject(kind, op, type=''):
+    torch.ops.simulated.inject(0, kind, op, 0, -1, 0, '', type)
+told['sound'] = engine()
+told['kept'] = [path.name for path in pathlib.Path(CACHE).rglob('self-test/*.npz')]
+inject('wrong', 'aten::silu', 'BFloat16')
+told['bf16'] = engine()
+inject('refused', 'aten::gelu')
+told['refused'] = engine('fp16')
+inject('wrong', 'aten::leaky_relu')
+inject('nan', 'aten::gelu')
+told['two'] = engine('fp32')
+for op in ('aten::silu', 'aten::gelu', 'aten::leaky_relu'):
+    inject('wrong', op)
+told['all'] = engine('fp32')
+inject('wrong', 'aten::gelu')
+told['no fallback'] = engine('fp32', cpu_fallback=False)
+inject('lost', 'aten::gelu')
+told['lost'] = engine('fp32')
+"""
+
+
+def test_a_stage_that_fails_its_self_test_goes_to_fp32_or_to_the_cpu_and_is_told(tmp_path: Path) -> None:
+    machine = Machine("npu", [Card()], extra={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    told = script(machine, f"FOLDER, CACHE = {str(tmp_path)!r}, {str(tmp_path / 'cache')!r}\n" + STAGES)
+    sound = told["sound"]
+    assert sound["on"] == ["npu"] * 3 and sound["moved"] == [] and "notes" not in sound
+    off = re.search(r"language model (\S+)%, flow (\S+)%, vocoder (\S+)%", sound["self test"])
+    assert off and 0 < float(off[1]) < 5 and float(off[2]) == float(off[3]) == 0
+    assert len(told["kept"]) == 3, "the CPU's numbers are computed once"
+    assert told["bf16"]["on"] == ["npu"] * 3 and told["bf16"]["precision"].startswith("fp32/fp32/fp32")
+    (moved,) = told["bf16"]["moved"]
+    assert re.match(r"the language model runs in fp32: in bf16 it gives other numbers than the CPU: \d+% off", moved)
+    assert (
+        told["refused"]["on"] == ["npu", "cpu", "npu"] and "'aten::gelu' is not implemented" in told["refused"]["notes"]
+    )
+    assert re.search(r"it took \d+\.\d s for \d+\.\d s of speech", told["refused"]["notes"])
+    assert told["two"]["on"] == ["npu", "cpu", "cpu"] and len(told["two"]["moved"]) == 2
+    assert (
+        "the flow runs on the CPU: on the device in fp32 it gives numbers that are not finite" in told["two"]["notes"]
+    )
+    assert told["all"]["fault"].startswith("DeviceFault: every stage fails its self-test")
+    assert re.match(r"DeviceFault: the flow fails its self-test .*--no-cpu-fallback", told["no fallback"]["fault"])
+    assert told["lost"]["fault"].startswith("DeviceFault: npu:0 is lost")
+
+
+def test_a_run_on_a_device_that_computes_one_stage_wrongly_is_that_of_the_cpu(cli: RunCli, tmp_path: Path) -> None:
+    from benchmarks.make_checkpoint import make_checkpoint
+
+    model = make_checkpoint(tmp_path / "model", 2, "tiny")
+    shutil.copy(Path(__file__).parent / "data/parity/zero_shot_prompt.wav", tmp_path / "guest.wav")
+    write_jsonl(
+        tmp_path / "m.jsonl",
+        [{"id": f"p{n}", "text": text, "ref_audio": "guest.wav"} for n, text in enumerate(("Hi.", "好。"))],
+    )
+    words = ("--model", str(model), "--precision", "fp32", "--bad-takes", "keep", "--takes", "1")
+    machine = Machine(
+        "npu", [Card()], faults=[Fault(0, "wrong", "aten::gelu")], tally=tmp_path,
+        extra={"XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )  # fmt: skip
+    env = machine.environment()
+    on_cpu = cli("run", "m.jsonl", *words, "-o", "calm", "--devices", "cpu", "--workers", "1", env=env)
+    assert on_cpu.code == 0, on_cpu.err
+    ended = cli("run", "m.jsonl", *words, "-o", "moved", "--workers-per-device", "1", env=env)
+    assert ended.code == 0, ended.err
+    assert machine.operators_run(0) > 1000, "the other stages did run there"
+    for name in ("p0.wav", "p1.wav"):
+        calm, moved = (read_wav(tmp_path / folder / name) for folder in ("calm", "moved"))
+        assert calm.shape == moved.shape and np.abs(calm - moved).max() < 2e-3 and np.abs(calm).max() > 0.05
+    run = report_run(tmp_path / "moved")
+    told = "the flow runs on the CPU: on the device in fp32 it gives other numbers than the CPU"
+    (warning,) = run["warnings"]
+    assert warning.startswith(f"npu:0: {told}") and warning in ended.err
+    assert run["devices"][0]["notes"][0].startswith(told) and told in run["engine"]["notes"]
+    assert run["devices"][0]["name"] == "npu:0" and run["devices"][0]["items"] == 2
+    strict = cli("run", "m.jsonl", *words, "-o", "none", "--no-cpu-fallback", env=env)
+    assert strict.code == 4 and "the flow fails its self-test" in strict.err
+    assert not list((tmp_path / "none").glob("*.wav"))
+
+
+def read_wav(path: Path) -> Any:
+    import soundfile
+
+    return soundfile.read(path)[0]

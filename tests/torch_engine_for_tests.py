@@ -99,5 +99,7 @@ class TorchTones:
         return [wave[:length].copy() for wave, length in zip(waves, lengths, strict=True)]
 
 
-def load(*, model_folder: str | None, device: str, precision: str, threads: int) -> TorchTones:
+def load(
+    *, model_folder: str | None, device: str, precision: str, threads: int, cpu_fallback: bool = True
+) -> TorchTones:
     return TorchTones(device, threads)

@@ -2,9 +2,10 @@
 
     env = Machine("npu", [Card(), Card(total=2 * MIB)], faults=[Fault(1, "lost", after=20)]).environment()
 
-Faults: `oom` (an allocation fails; the byte budget of a card does so by itself), `nan` (an operator's result), `lost`
-(this operator and all later ones raise torch.AcceleratorError), `async` (the next synchronisation raises), `slow`,
-`hang`, `crash` (SIGSEGV).
+Faults: `oom` (an allocation fails; the byte budget of a card does so by itself), `nan` (an operator's result), `wrong`
+(an operator's result is 1.5 times what it should be), `refused` (it raises NotImplementedError), `lost` (this operator
+and all later ones raise torch.AcceleratorError), `async` (the next synchronisation raises), `slow`, `hang`, `crash`
+(SIGSEGV).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Fault:
     """Something that goes wrong on one device, in every process that sees it."""
 
     device: int
-    kind: Literal["oom", "nan", "lost", "async", "slow", "hang", "crash"]
+    kind: Literal["oom", "nan", "wrong", "refused", "lost", "async", "slow", "hang", "crash"]
     op: str = ""
     """Part of the operator's name; empty: any operator (for `oom`, always)."""
     after: int = 0
@@ -51,6 +52,8 @@ class Fault:
     """How often it strikes; -1: for ever."""
     milliseconds: int = 50
     """How long a `slow` operator takes longer."""
+    type: str = ""
+    """Number format of the operator's first tensor, such as `bfloat16`; empty: any."""
     once: str = ""
     """A file that is made when it strikes: it strikes once on the whole machine, not once in every process."""
 

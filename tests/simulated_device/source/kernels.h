@@ -65,9 +65,15 @@ inline const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size, st
   return self;
 }
 
-// What the faults of this moment do before the operator runs. Returns whether its result is poisoned.
-inline bool suffer(DeviceIndex index, const std::string& op) {
-  bool nan = false, hang = false, crash = false;
+// What the faults of this moment do to an operator's result.
+struct Spoilt {
+  bool nan = false, wrong = false;
+  bool any() const { return nan || wrong; }
+};
+// What the faults of this moment do before the operator runs, and what they will do to its result.
+inline Spoilt suffer(DeviceIndex index, const std::string& op, const std::string& type) {
+  bool hang = false, crash = false, refused = false;
+  Spoilt spoilt;
   int64_t milliseconds = 0;
   {
     std::lock_guard<std::mutex> guard(machine().mutex);
@@ -75,24 +81,28 @@ inline bool suffer(DeviceIndex index, const std::string& op) {
     if (on.lost) raise_lost(index);
     on.ops[op]++;
     if (on.tally) on.tally->fetch_add(1, std::memory_order_relaxed);
-    if (striking(on, "lost", op)) {
+    if (striking(on, "lost", op, type)) {
       on.lost = true;
       raise_lost(index);
     }
-    if (striking(on, "async", op)) on.pending = "synchronization of simulated device failed after " + op + ", error code is 507015";
-    if (auto* slow = striking(on, "slow", op)) milliseconds = slow->milliseconds;
-    nan = striking(on, "nan", op) != nullptr;
-    hang = striking(on, "hang", op) != nullptr;
-    crash = striking(on, "crash", op) != nullptr;
+    if (striking(on, "async", op, type)) on.pending = "synchronization of simulated device failed after " + op + ", error code is 507015";
+    if (auto* slow = striking(on, "slow", op, type)) milliseconds = slow->milliseconds;
+    spoilt.nan = striking(on, "nan", op, type) != nullptr;
+    spoilt.wrong = striking(on, "wrong", op, type) != nullptr;
+    refused = striking(on, "refused", op, type) != nullptr;
+    hang = striking(on, "hang", op, type) != nullptr;
+    crash = striking(on, "crash", op, type) != nullptr;
   }
   if (crash) std::raise(SIGSEGV);
   if (milliseconds) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   while (hang) std::this_thread::sleep_for(std::chrono::seconds(1));
-  return nan;
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "'", op, "' is not implemented for ", type, " on the simulated device");
+  return spoilt;
 }
-inline void poison(const at::Tensor& tensor) {
-  if (tensor.defined() && (tensor.is_floating_point() || tensor.is_complex()))
-    tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+inline void spoil(const at::Tensor& tensor, Spoilt how) {
+  if (!how.any() || !tensor.defined() || !(tensor.is_floating_point() || tensor.is_complex())) return;
+  if (how.nan) tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+  else tensor.mul_(1.5);
 }
 
 inline c10::IValue argument_on_cpu(const c10::IValue& value, Aliases& aliases) {
@@ -145,27 +155,29 @@ inline void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
   const size_t count = schema.arguments().size(), begin = stack->size() - count;
   Aliases aliases;
   std::vector<at::Tensor> given(count);
+  std::string type;
   for (size_t number = 0; number < count; number++) {
     auto& value = (*stack)[begin + number];
     if (value.isTensor()) given[number] = value.toTensor();
+    if (type.empty() && given[number].defined()) type = c10::toString(given[number].scalar_type());
     value = argument_on_cpu(value, aliases);
   }
   const DeviceIndex where = or_current(aliases.index);
-  const bool nan = suffer(where, name);
+  const Spoilt spoilt = suffer(where, name, type);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   const size_t results = schema.returns().size();
   for (size_t number = 0; number < results; number++) {
     auto& value = (*stack)[stack->size() - results + number];
     if (value.isTensor()) {
       auto tensor = value.toTensor();
-      if (nan) poison(tensor);
+      spoil(tensor, spoilt);
       int written = written_argument(schema, number);
       value = written >= 0 && given[written].defined() ? give_written(tensor, given[written], where)
                                                        : aliases.on_device(tensor, where);
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> list;
       for (const auto& tensor : value.toTensorVector()) {
-        if (nan) poison(tensor);
+        spoil(tensor, spoilt);
         list.push_back(aliases.on_device(tensor, where));
       }
       value = std::move(list);

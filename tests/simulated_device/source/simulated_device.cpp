@@ -42,10 +42,11 @@ TORCH_LIBRARY(simulated, library) {
           if (!tallies.empty()) on.tally = open_tally(tallies.get(number));
         }
       });
-  library.def("inject(int device, str kind, str op, int after, int times, int milliseconds, str once) -> ()",
-      [](int64_t index, std::string kind, std::string op, int64_t after, int64_t times, int64_t milliseconds, std::string once) {
+  library.def("inject(int device, str kind, str op, int after, int times, int milliseconds, str once, str type) -> ()",
+      [](int64_t index, std::string kind, std::string op, int64_t after, int64_t times, int64_t milliseconds, std::string once,
+         std::string type) {
         std::lock_guard<std::mutex> guard(machine().mutex);
-        device((DeviceIndex)index).faults.push_back({kind, op, after, times, milliseconds, once});
+        device((DeviceIndex)index).faults.push_back({kind, op, after, times, milliseconds, type, once});
       });
   library.def("heal(int device) -> ()", [](int64_t index) {
     std::lock_guard<std::mutex> guard(machine().mutex);

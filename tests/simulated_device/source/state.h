@@ -21,11 +21,12 @@ using Stats = c10::CachingDeviceAllocator::DeviceStats;
 constexpr auto kSimulated = c10::DeviceType::PrivateUse1;
 
 struct Fault {
-  std::string kind;   // oom, nan, lost, async, slow, hang, crash
+  std::string kind;   // oom, nan, wrong, refused, lost, async, slow, hang, crash
   std::string op;     // part of an operator's name; empty: any
   int64_t after;      // how many times the operator still runs well
   int64_t times;      // how often it strikes; -1: for ever
   int64_t milliseconds;
+  std::string type;   // number format of the operator's first tensor, as c10 names it; empty: any
   std::string once;   // a file that is created when it strikes; it never strikes where the file is
 };
 
@@ -72,9 +73,10 @@ inline bool first_to_create(const std::string& path) {
   return true;
 }
 // The fault of this kind that strikes now, if one does. Call with the lock held.
-inline const Fault* striking(Simulated& on, const char* kind, const std::string& op) {
+inline const Fault* striking(Simulated& on, const char* kind, const std::string& op, const std::string& type = "") {
   for (auto& fault : on.faults) {
     if (fault.kind != kind || fault.times == 0 || op.find(fault.op) == std::string::npos) continue;
+    if (!fault.type.empty() && fault.type != type) continue;
     if (fault.after > 0) { fault.after--; continue; }
     if (!fault.once.empty() && !first_to_create(fault.once)) { fault.times = 0; continue; }
     if (fault.times > 0) fault.times--;

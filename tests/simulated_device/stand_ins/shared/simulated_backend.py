@@ -10,7 +10,13 @@ from typing import Any
 import torch
 
 VISIBLE = {"npu": "ASCEND_RT_VISIBLE_DEVICES", "mlu": "MLU_VISIBLE_DEVICES"}
-C10_NAMES = {"float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "complex64": "ComplexFloat"}
+C10_NAMES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "complex64": "ComplexFloat",
+}
 
 
 def register(kind: str) -> None:
@@ -31,7 +37,8 @@ def register(kind: str) -> None:
         if fault["device"] in seen:
             place = seen.index(fault["device"])
             names = ("kind", "op", "after", "times", "milliseconds", "once")
-            torch.ops.simulated.inject(place, *(fault[name] for name in names))
+            number_format = C10_NAMES[fault["type"]] if fault["type"] else ""
+            torch.ops.simulated.inject(place, *(fault[name] for name in names), number_format)
     refused = described["refuse_types"]
     torch.ops.simulated.refuse(described["refuse_ops"], [C10_NAMES[name] for name in refused])
     torch.utils.rename_privateuse1_backend(kind)
