@@ -94,12 +94,14 @@ _ABBREVIATIONS = {
     "Gov": "Governor", "Gen": "General", "Sgt": "Sergeant", "Capt": "Captain", "Lt": "Lieutenant", "Rev": "Reverend",
     "Hon": "Honorable", "Mt": "Mount", "Ft": "Fort", "est": "established", "vol": "volume", "Vol": "Volume",
     "ext": "extension", "Ext": "Extension", "apt": "apartment", "Apt": "Apartment", "Fig": "Figure", "fig": "figure",
-    "pp": "pages", "ed": "edition", "min": "minutes", "hr": "hours", "tel": "telephone", "Col": "Colonel",
+    "pp": "pages", "ed": "edition", "min": "minimum", "hr": "hours", "tel": "telephone", "Col": "Colonel",
     "Maj": "Major", "Sen": "Senator", "Rm": "Room", "max": "maximum", "Max": "Maximum", "ch": "chapter",
     "Ch": "Chapter", "no": "number", "exp": "expires", "p": "page", "Mon": "Monday", "Tue": "Tuesday",
     "Tues": "Tuesday",
     "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
-    "appt": "appointment", "Appt": "Appointment", "temp": "temperature", "viz": "namely", "Op": "Opus", "op": "opus",
+    "appt": "appointment", "Appt": "Appointment", "temp": "temperature", "viz": "namely",
+    "Bldg": "Building", "bldg": "building", "Fl": "Floor",
+    "col": "column", "Op": "Opus", "op": "opus",
 }  # fmt: skip
 _ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
 _SENTENCE_START = re.compile(
@@ -113,7 +115,8 @@ _NUMBERED = re.compile(
     r"|extension|platform|lot|unit|bus|route|model|part|issue|patient|prisoner|exhibit|symphony|sonata|concerto|quartet"
     r"|rule|cabin|bed|booking|confirmation|member|check|file|report|gate|track|seat|platform|apartment),?\s$"
 )
-_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p", "Op", "op")
+_RANKED = re.compile(r"(?i)\b(?:the|our|his|her|their|my|your|ranked|rated|seed|world['’]s)\s$")
+_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p", "Op", "op", "Fl", "col")
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 
@@ -123,7 +126,7 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
     name = match["a"]
     if name in _CAPITAL_ONLY.split("|") and not following[:1].isupper():
         return None
-    if name == "no" and not _NUMBERED.search(before(match, 20)):
+    if name == "no" and not _NUMBERED.search(before(match, 20)) and not _RANKED.search(before(match, 12)):
         return None
     if name in _BEFORE_NUMBER and following[:1] not in ("\ue000", *"0123456789"):
         return None
@@ -131,6 +134,11 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     ends = not following or (name in _ENDING and _SENTENCE_START.match(following))
     return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
+
+
+@_rule(r"\b(?P<w>[NSEW])\.(?=\s(?:entrance|exit|side|wing|gate|tower|lot|end|bank|shore|coast)\b)", needs=r"[NSEW]\.")
+def _side(match: re.Match[str], order: DateOrder) -> str:
+    return {"N": "north", "S": "south", "E": "east", "W": "west"}[match["w"]]
 
 
 @_rule(r"\b(?P<a>Dr|St)\.(?P<next>\s*)(?=(?P<word>\w?))", needs=r"(?:Dr|St)\.")

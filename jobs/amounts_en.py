@@ -1,4 +1,4 @@
-"""Amounts in English text: money, percent, units, powers, fractions."""
+"""Amounts in English text: percent, units, powers, fractions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import re
 
 from jobs.attributive_en import counts_as_adjective
 from jobs.forms import (
-    CURRENCY_CODES,
-    CURRENCY_SIGNS,
     DASH,
     FREE,
     NUMBER,
     DateOrder,
 )
 from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal
-from jobs.readings_en import SCALES, knows_currency, money
+from jobs.readings_en import SCALES
 from jobs.rules import Rule, RuleBook, after, before
 
 _book = RuleBook()
@@ -44,6 +42,7 @@ UNITS: dict[str, tuple[str, str]] = {
     "m³": ("cubic meter", "cubic meters"), "mmHg": ("millimeter of mercury", "millimeters of mercury"),
     "kcal": ("kilocalorie", "kilocalories"), "kPa": ("kilopascal", "kilopascals"), "px": ("pixel", "pixels"),
     "yr": ("year", "years"), "yrs": ("year", "years"), "wk": ("week", "weeks"), "wks": ("week", "weeks"),
+    "mos": ("month", "months"), "pts": ("point", "points"),
     "° C": ("degree Celsius", "degrees Celsius"), "° F": ("degree Fahrenheit", "degrees Fahrenheit"),
     "rpm": ("R P M", "R P M"), "bpm": ("beat per minute", "beats per minute"),
 }  # fmt: skip
@@ -51,32 +50,7 @@ UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True)
 SCALE = "thousand|million|billion|trillion|hundred"
 
 
-def _capital(match: re.Match[str]) -> bool:
-    return match[0][:1].isupper()
-
-
-_SIGN = rf"(?:{CURRENCY_SIGNS}|\b(?:{CURRENCY_CODES})\s?)"
-_AMOUNT_SCALE = rf"(?:\s(?:{SCALE})\b|(?:bn|[KkMmBT])(?![A-Za-z0-9]))"
-
-
-@_rule(
-    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<a>{NUMBER})(?:\s?{DASH}\s?(?:{_SIGN})?(?P<b>{NUMBER}))?(?P<scale>{_AMOUNT_SCALE})?(?P<adj>-(?=[a-z]))?(?P<per>/(?P<unit>[A-Za-z]+))?"
-)
-def _money(match: re.Match[str], order: DateOrder) -> str | None:
-    currency, scale = match["cur"].strip(), (match["scale"] or "").strip()
-    if not knows_currency(currency):
-        return None
-    spoken = money(currency, match["b"] or match["a"], scale)
-    if match["b"]:
-        first = decimal(match["a"]) if "." not in match["a"] else money(currency, match["a"])
-        spoken = f"{first} to {spoken}"
-    elif match["adj"] or (not match["per"] and counts_as_adjective(match)):
-        spoken = re.sub(r"s$|s(?= and )", "", spoken) + (" " if match["adj"] else "")
-    spoken += f" per {_per(match['unit'])}" if match["per"] else ""
-    return ("minus " if match["neg"] else "") + spoken
-
-
-def _per(unit: str) -> str:
+def per_unit(unit: str) -> str:
     short = {
         "mo": "month",
         "yr": "year",
@@ -90,28 +64,37 @@ def _per(unit: str) -> str:
     return short.get(unit) or (UNITS[unit][0] if unit in UNITS else unit)
 
 
-@_rule(rf"{FREE}(?P<a>{NUMBER})(?P<scale>\s(?:{SCALE}))?\s?(?P<cur>{CURRENCY_CODES}|[€£￥¥])(?![A-Za-z0-9])")
-def _money_after(match: re.Match[str], order: DateOrder) -> str:
-    return money(match["cur"], match["a"], (match["scale"] or "").strip())
-
-
-@_rule(rf"{FREE}(?P<a>{NUMBER})\s?(?P<c>[¢])", needs="¢")
-def _cents(match: re.Match[str], order: DateOrder) -> str:
-    return f"{decimal(match['a'])} {'cent' if match['a'] == '1' else 'cents'}"
-
-
 @_rule(
-    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?(?:{FREE}(?P<a>{NUMBER})%?\s?{DASH}{{1,2}}\s?)?(?<![0-9])(?P<b>{NUMBER}|\.[0-9]+)\s?(?P<p>[%‰])",
+    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?(?:{FREE}(?P<a>{NUMBER})%?\s?{DASH}{{1,2}}\s?)?(?<![0-9])(?P<b>{NUMBER}|\.[0-9]+)\s?(?P<p>[%‰])"
+    r"(?:/(?P<per>day|wk|week|mo|month|yr|year|night|hr|hour)\b(?:\.(?=\s[a-z]|[,;:)]))?)?",
     needs="[%‰]",
 )
 def _percent(match: re.Match[str], order: DateOrder) -> str:
     name = "percent" if match["p"] == "%" else "per mille"
     first = f"{decimal(match['a'])} to " if match["a"] else ""
-    return f"{sign_word(match['neg'])}{first}{decimal(match['b'])} {name}"
+    per = f" per {per_unit(match['per'])}" if match["per"] else ""
+    return f"{sign_word(match['neg'])}{first}{decimal(match['b'])} {name}{per}"
 
 
 def sign_word(sign: str | None) -> str:
     return {"-": "minus ", "−": "minus ", "+": "plus ", "±": "plus or minus "}.get(sign or "", "")
+
+
+_WINDS = {"N": "north", "S": "south", "E": "east", "W": "west"}
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.])(?P<d>[0-9]{1,3}(?:\.[0-9]+)?)°\s?(?:(?P<m>[0-9]{1,2})['′’]\s?(?:(?P<s1>[0-9]{1,2})[\"″”]\s?)?)?"
+    r"(?P<w>[NSEW])\b(?:\.(?=\s[a-z]|[,;:)]))?",
+    needs="°",
+)
+def _position(match: re.Match[str], order: DateOrder) -> str:
+    """12° 30' N."""
+    parts = [f"{decimal(match['d'])} {'degree' if match['d'] == '1' else 'degrees'}"]
+    for name, unit in (("m", "minute"), ("s1", "second")):
+        if match[name]:
+            parts.append(f"{cardinal(match[name])} {unit}{'' if int(match[name]) == 1 else 's'}")
+    return f"{' '.join(parts)} {_WINDS[match['w']]}"
 
 
 @_rule(r"(?<![0-9A-Za-z])(?P<ft>[0-9]{1,2})['′](?P<in>[0-9]{1,2})[\"″]", needs="['′]")
@@ -131,7 +114,7 @@ def _dimensions(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
-    rf"(?<=ft )(?P<s>(?P<n>{_INCHES})\s?in\b\.?)(?!\s(?:the|a|an)\b)"
+    rf"(?:(?<=ft )|(?<=ft\. ))(?P<s>(?P<n>{_INCHES})\s?in\b\.?)(?!\s(?:the|a|an)\b)"
     rf"|{FREE}(?P<t>(?P<m>[0-9]{{1,3}}\.[0-9]{{1,3}})\s?in\.)"
 )
 def _inches(match: re.Match[str], order: DateOrder) -> str:
@@ -190,7 +173,7 @@ def _odds(match: re.Match[str], order: DateOrder) -> str:
 )
 def _per_day(match: re.Match[str], order: DateOrder) -> str:
     """max 8/day."""
-    return f"{decimal(match['a'])} per {_per(match['per'])}"
+    return f"{decimal(match['a'])} per {per_unit(match['per'])}"
 
 
 @_rule(
@@ -231,7 +214,7 @@ def _many(match: re.Match[str], order: DateOrder) -> str:
 
 @_rule(
     rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?:{UNIT})?\s?{DASH}\s?(?P<b>{NUMBER}))?(?P<gap>[\s-]?)"
-    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]|[,;:)]))?"
+    rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]|[,;:)])|(?<=ft)\.(?=\s\ue000|\s[0-9]{{1,2}}\s?in))?"
 )
 def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     if (
@@ -244,7 +227,7 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     one, many = UNITS[match["u"]]
     number = f"{decimal(match['a'])} to {decimal(match['b'])}" if match["b"] else decimal(match["a"])
     unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" or counts_as_adjective(match) else many
-    per = f" per {_per(match['per'])}" if match["per"] else ""
+    per = f" per {per_unit(match['per'])}" if match["per"] else ""
     return f"{sign_word(match['neg'])}{number} {unit}{per}"
 
 

@@ -13,7 +13,10 @@ _ADJECTIVES = (
     "|registration|security|gift|cash|overdraft|early|termination|refundable|non-?refundable|setup|delivery|shipping"
     "|booking|convenience|membership|welcome|hard|data|external|solid-state|memory|wide|flat-screen|touch"
 )
-_FEES = "fees?|surcharges?|deposits?|fines?|vouchers?|coupons?|bonus(?:es)?|gift cards?|co-?pays?|late fees?"
+_FEES = (
+    "fees?|surcharges?|deposits?|fines?|vouchers?|coupons?|bonus(?:es)?|tablets?|capsules?|pills?|gift cards?|co-?pays?"
+    "|late fees?"
+)
 _THINGS = (
     "charge|payment|bill|discount|credit|limit|penalty|tip|ticket|order|transfer|refund|premium|donation|loan|note|check"
     "|cheque|reward|plan|minimum|maximum|purchase|balance|price|budget|prize|package|bundle|drive|disk|disc|card|allowance"

@@ -54,6 +54,22 @@ def _numbered(match: re.Match[str], order: DateOrder) -> str | None:
     return _read_code(match, shortest=3)
 
 
+@_rule(
+    r"\b(?:Order|Case|Ticket|Account|Invoice|Claim|Booking|Reservation|Policy) (?P<s>[0-9]{4,})"
+    r"(?=\s(?:has|is|was|will|ships|shipped|contains|cannot|could)\b|\s*$|[.;!?](?:\s|$))"
+)
+def _named_number(match: re.Match[str], order: DateOrder) -> str:
+    """Order 12345 has shipped."""
+    return code(match["s"])
+
+
+@_rule(r"\bFlights (?P<s>[0-9]{2,4}(?:(?:,| &| and|, and) [0-9]{2,4})+)(?![0-9A-Za-z,.]?[0-9])", needs="Flights")
+def _flights(match: re.Match[str], order: DateOrder) -> str:
+    """Flights 101, 202 & 303."""
+    said = re.sub("[0-9]+", lambda number: digits(number[0]) if len(number[0]) > 2 else cardinal(number[0]), match["s"])
+    return said.replace("&", "and")
+
+
 @_rule(rf"\b(?i:{_NUMBERED_WORDS})\s?(?P<s>#\s?(?P<code>{_CODE}))(?![0-9A-Za-z])", needs="#")
 def _hash_code(match: re.Match[str], order: DateOrder) -> str:
     return f"number {code(match['code'])}"

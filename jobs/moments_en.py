@@ -37,7 +37,7 @@ def _iso_day(match: re.Match[str], order: DateOrder) -> str | None:
 @_rule(r"(?<![0-9A-Za-z/.])[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}(?![0-9A-Za-z/])", needs="/")
 def _short_date(match: re.Match[str], order: DateOrder) -> str | None:
     first, second, last = match[0].split("/")
-    found = parse_date(f"{first}/{second}/{'19' if last >= '70' else '20'}{last}", order)
+    found = parse_date(f"{first}/{second}/{'19' if last > '40' else '20'}{last}", order)
     return date(found) if found else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from jobs import normalize_en, normalize_zh, numbers_en, numbers_zh
+from jobs import codes_ja, normalize_en, normalize_zh, numbers_en, numbers_zh
 from jobs.forms import NUMBER, DateOrder
 from jobs.language import Zone
 from jobs.measure import word_set
@@ -50,7 +50,7 @@ def find_readings(text: str, zones: Sequence[Zone], order: DateOrder) -> list[Re
     for zone in zones:
         rules = {"zh": normalize_zh.RULES, "yue": normalize_zh.RULES, "en": normalize_en.RULES}.get(zone.language)
         if rules is None:
-            rules = normalize_zh.SHARED_RULES if zone.language == "ja" else ()
+            rules = (*normalize_zh.SHARED_RULES, *codes_ja.RULES) if zone.language == "ja" else ()
         for line in re.finditer("[^\n]+", text[zone.start : zone.end]):
             found = apply_rules(line[0], rules, order)
             offset = zone.start + line.start()

@@ -62,6 +62,27 @@ def _years(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{year(match['a'])} to {year(match['b'])}"
 
 
+@_rule(r"(?<=[\s(])(?P<s>c\.)(?=\s(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,})(?![0-9]))", needs=r"c\.")
+def _about(match: re.Match[str], order: DateOrder) -> str:
+    return "circa"
+
+
+@_rule(r"(?<=[(,;])\s?(?P<s>(?P<w>[bd])\.\s(?P<y>1[0-9]{3}|20[0-2][0-9]))(?![0-9A-Za-z])", needs=r"[bd]\.")
+def _born(match: re.Match[str], order: DateOrder) -> str:
+    """(b. 1770, d. 1827)."""
+    return f"{'born' if match['w'] == 'b' else 'died'} {year(match['y'])}"
+
+
+@_rule(
+    r"(?<![0-9A-Za-z.,])(?P<s>[1-9][0-9]{3})(?=\s(?:BCE?|B\.C\.|AD|A\.D\.|CE)(?![A-Za-z]))|(?:\bA\.D\.|\bAD)\s(?P<t>[1-9][0-9]{3})(?![0-9A-Za-z]|[.,][0-9])"
+    r"|\b(?:[Pp]re|[Pp]ost|[Mm]id)-(?P<u>1[0-9]{3}|20[0-9]{2})(?![0-9A-Za-z])"
+)
+def _marked_year(match: re.Match[str], order: DateOrder) -> str:
+    """1200 BC, A.D. 1066, pre-1914."""
+    written = match["s"] or match["t"] or match["u"]
+    return match[0][: -len(written)].replace("-", " ") + year(written)
+
+
 _YEAR_1 = "1[0-9]{3}|20[0-9]{2}"
 _NO_MORE = r"(?![0-9A-Za-z,.]?[0-9])"
 
@@ -103,7 +124,7 @@ def _year_of(match: re.Match[str], order: DateOrder) -> str:
 
 @_rule(
     r"\b(?i:in|since|from|by|until|till|before|after|during|year|years|of|early|late|mid|around|circa|spring|"
-    r"summer|autumn|fall|winter|to)[ -]"
+    r"summer|autumn|fall|winter|lord|to)[ -]"
     r"(?P<s>(?P<y>1[0-9]{3}|20[0-9]{2}))(?![0-9A-Za-z,.]?[0-9]|['’]?s\b)(?!\s?(?:%|percent|people|[a-z]+s\b|million|thousand))"
 )
 def _year(match: re.Match[str], order: DateOrder) -> str:
@@ -180,6 +201,11 @@ def _model_part(part: str, number: int, total: int) -> str:
     if number == 0 and total > 1 and len(part) > 2 and part.endswith("00"):
         return cardinal(part)
     return cardinal(part) if len(part) <= 2 and part[0] != "0" else digits(part)
+
+
+@_rule(r"\bBoeing (?P<s>7[0-9]7)(?![0-9A-Za-z-])", needs="Boeing")
+def _boeing(match: re.Match[str], order: DateOrder) -> str:
+    return f"seven {cardinal(match['s'][1:])}"
 
 
 @_rule(r"(?<![0-9A-Za-z])[0-9]+(?:-[0-9]+){2,}(?![0-9A-Za-z]|\.[0-9])", needs="-[0-9]+-")

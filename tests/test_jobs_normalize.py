@@ -75,6 +75,7 @@ def test_without_a_language_the_script_decides(written: str, expected: str) -> N
         ("es", "Son 3,5 kilos", "Son tres punto cinco kilos"),
         ("ko", "가격은 3000원", "가격은 삼천원"),
         ("ja", "東京2024年", "東京二千二十四年"),
+        ("ja", "確認コードは0451、内線は204です。", "確認コードはゼロ四五一、内線は二ゼロ四です。"),
     ],
 )
 def test_other_languages_read_their_own_numbers(language: str, written: str, expected: str) -> None:
