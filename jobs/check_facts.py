@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosyvoice.catalog import EngineFacts
+from jobs.listener import LEAST_SPEECH_S
 from jobs.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,4 +53,5 @@ def _timbre(settings: Settings, engine: EngineFacts) -> str:
         return f"not available: {engine.title} has no speaker encoder"
     if not compares_voices(settings, engine):
         return "off: --timbre-threshold is 0"
-    return f"likeness to the voice's reference at least {settings.timbre_threshold:g} (--timbre-threshold)"
+    limit = f"{settings.timbre_threshold:g} (--timbre-threshold)"
+    return f"likeness to the voice's reference at least {limit}, where a take speaks {LEAST_SPEECH_S:g} s or more"

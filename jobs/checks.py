@@ -101,8 +101,8 @@ def only_suspected(take: Take) -> bool:
 
 
 def best(takes: Sequence[Take]) -> Take:
-    """The take to keep: the least bad, of equals the best understood, of these the earliest."""
-    return min(takes, key=lambda take: (badness(take), take.error_rate or 0.0, take.attempt))
+    """The take to keep: the least bad, of equals the best understood, then the most like its voice, then the earliest."""
+    return min(takes, key=lambda take: (badness(take), take.error_rate or 0.0, -(take.likeness or 0.0), take.attempt))
 
 
 def told(take: Take) -> list[str]:

@@ -149,6 +149,10 @@ def test_suspected_takes_are_kept_only_for_want_of_better_ones() -> None:
     assert not only_suspected(replace(certain, faults=("too_long", "cut_end")))
     assert best([certain, suspected]) is suspected
     assert best(misheard) is misheard[1]
+    strange = [
+        replace(TAKE, attempt=n, faults=("timbre_drift",), likeness=like) for n, like in ((0, 0.1), (1, 0.3), (2, 0.3))
+    ]
+    assert best(strange) is strange[1]
     assert told(suspected) == ["ends within a word: listen to it"]
 
 
