@@ -101,7 +101,7 @@ def only_suspected(take: Take) -> bool:
 
 
 def best(takes: Sequence[Take]) -> Take:
-    """The take to keep: the least bad, of equals the best understood, then the most like its voice, then the earliest."""
+    """The take to keep: the least bad, of equals the best understood, then the most like its voice, the earliest."""
     return min(takes, key=lambda take: (badness(take), take.error_rate or 0.0, -(take.likeness or 0.0), take.attempt))
 
 

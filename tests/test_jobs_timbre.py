@@ -153,7 +153,8 @@ def test_limits_and_where_they_come_from_are_told() -> None:
     assert check_facts(by_profile, COSYVOICE3, shipped, used) == {
         "takes": "at most 3 of a segment",
         "listening": "whisper-small, error rate at most 0.35 (profile acx), 0.2 (profile ivr-ulaw), then flag",
-        "timbre": "likeness to the voice's reference at least 0.31 (--timbre-threshold), where a take speaks 1.5 s or more",
+        "timbre": "likeness to the voice's reference at least 0.31 (--timbre-threshold), "
+        "where a take speaks 1.5 s or more",
     }
     chosen = replace(by_profile, verify_threshold=0.1, timbre_threshold=0.0)
     assert set(thresholds(chosen, shipped).values()) == {0.1}
