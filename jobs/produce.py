@@ -204,7 +204,8 @@ class Production:
         """The file gets its name, then the journal says so: dying between the two costs one item's work, no more."""
         final = self._folder / opened.item.out
         if leads_out(final, self._folder):
-            self._enter_failure(opened, f"a link on the way to {opened.item.out} leads out of this folder; remove it")
+            where = opened.item.out.rpartition("/")[0]
+            self._enter_failure(opened, f"the folder {where} lies behind a link out of the run folder; remove the link")
             return
         make_folder(final.parent)
         try:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import RunCli, environment
 
+from cli.run import closing_line
+
 MANIFEST = "id,text\n早上好,您好，请按1。\nb,Press 2.\n"
 
 
@@ -99,3 +101,33 @@ def test_a_hostile_report_cannot_steer_the_terminal(cli: RunCli, manifest: Path)
     report.write_text(report.read_text(encoding="utf-8").replace('"m.csv"', '"m\\u001b]0;owned\\u0007.csv"'), "utf-8")
     shown = cli("report", "m-out")
     assert shown.code == 0 and "\x1b" not in shown.out and "\\x1b]0;owned" in shown.out
+
+
+def test_long_lists_end_at_show(cli: RunCli, tmp_path: Path) -> None:
+    rows = "".join(f"i{number},Number {number}.\n" for number in range(4))
+    (tmp_path / "m.csv").write_text(f"id,text\n{rows}", encoding="utf-8")
+    plan = cli("check", "m.csv", "--engine", "tone", "--show", "3")
+    assert "i2 ->" in plan.out and "i3 ->" not in plan.out and "… and 1 more" in plan.out
+    assert cli("run", "m.csv", "--engine", "tone", "--workers", "1").code == 0
+    shown = cli("report", "m-out", "--show", "3")
+    assert shown.out.count(".wav") == 3 and "… and 1 more; --show 0 shows all" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("counts", "audio_s", "told"),
+    [
+        ({"done": 2}, 3.0, "3.0 s of audio in 1.5 s, real-time factor 0.50"),
+        ({"unchanged": 40}, 0.0, "nothing had to be spoken, 80.0 s of audio are there; 1.5 s"),
+        ({"done": 1, "unchanged": 39}, 0.0, "nothing had to be spoken, 80.0 s of audio are there; 1.5 s"),
+        ({"failed": 2}, 0.0, "0.0 s of audio in 1.5 s"),
+    ],
+)
+def test_the_last_line_tells_what_is_there(counts: dict[str, int], audio_s: float, told: str) -> None:
+    rtf = 1.5 / audio_s if audio_s else None
+    summary = {"counts": counts, "audio_s": audio_s, "wall_s": 1.5, "rtf": rtf, "ready_s": 80.0, "warnings": []}
+    assert closing_line(summary, Path("out")).split("; ", 1)[1] == f"{told}; {Path('out/report.html')}"
+
+
+def test_say_has_its_own_advice_for_a_text_without_words(cli: RunCli) -> None:
+    ended = cli("say", "…", "--engine", "tone")
+    assert ended.code == 2 and "nothing to speak" in ended.err and "empty" not in ended.err

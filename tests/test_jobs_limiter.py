@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.limiter import Limiter
+from jobs.true_peak import TAPS, _interpolator, around
 
 
 def pieces(samples: Block, size: int) -> Iterator[Block]:
@@ -93,3 +94,18 @@ def test_no_sample_passes_the_ceiling(values: list[float], repeat: int, ceiling_
     assert len(out) == len(samples)
     assert np.isfinite(out).all()
     assert np.abs(out).max() <= 10 ** (ceiling_dbtp / 20) * (1 + 1e-6)
+
+
+@given(size=st.integers(1, 400), seed=st.integers(0, 1000), above=st.sampled_from([0.0, 0.5, 1.0, 2.0]))
+@settings(max_examples=40, deadline=None)
+def test_peaks_around_samples_are_those_of_the_plain_filters(size: int, seed: int, above: float) -> None:
+    """Against the filters run one by one over the whole signal, without stretches and without leaving anything out."""
+    random = np.random.default_rng(seed)
+    samples = (random.normal(0, 0.4, size) * random.choice([0.05, 1.0], size)).astype(np.float32)
+    wide = np.pad(samples.astype(np.float64), (TAPS // 2 - 1, TAPS // 2))
+    between = np.max([np.abs(np.correlate(wide, filter, "valid")) for filter in _interpolator(24_000)], axis=0)
+    expected = np.maximum(np.abs(samples), between)
+    expected[1:] = np.maximum(expected[1:], between[:-1])
+    found = around(samples, 24_000, above)
+    assert np.all(found <= expected + 1e-5)
+    assert found[expected > above] == pytest.approx(expected[expected > above], abs=1e-5)

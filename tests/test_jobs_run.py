@@ -59,6 +59,16 @@ def test_a_removed_row_leaves_its_file_until_prune(cli: RunCli, tmp_path: Path) 
     assert make(cli, tmp_path, rows=ROWS[:2]).err.count("--prune") == 0
 
 
+def test_no_file_leaves_the_run_folder_through_a_link_in_it(cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "away").mkdir()
+    (tmp_path / "m-out").mkdir()
+    (tmp_path / "m-out/part").symlink_to(tmp_path / "away")
+    ended = make(cli, tmp_path, rows=[{**ROWS[0], "out": "part/hello.wav"}, ROWS[1]])
+    assert ended.code == 3 and "the folder part lies behind a link" in ended.err
+    assert list((tmp_path / "away").iterdir()) == []
+    assert report_items(tmp_path / "m-out")["menu"]["state"] == "done"
+
+
 def test_a_changed_reference_recording_redoes_its_rows_only(cli: RunCli, tmp_path: Path) -> None:
     import numpy as np
     import soundfile
