@@ -192,6 +192,19 @@ def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
     )
 
 
+@_rule(
+    rf"{FREE}(?P<h>[0-9]{{1,3}})\s?(?:h|hrs?)\.?\s?(?P<m>[0-9]{{1,2}})\s?(?:mins?|m)(?![A-Za-z0-9])(?:\.(?=\s[a-z]|[,;:)]))?"
+    rf"|{FREE}(?P<m2>[0-9]{{1,3}})\s?mins?\.?\s?(?P<s2>[0-9]{{1,2}})\s?(?:secs?|s)(?![A-Za-z0-9])(?:\.(?=\s[a-z]|[,;:)]))?",
+    needs="[0-9]\\s?[hm]",
+)
+def _time_taken(match: re.Match[str], order: DateOrder) -> str:
+    """1h45m, 2 hr. 5 min."""
+    big, small = (match["h"], match["m"]) if match["h"] else (match["m2"], match["s2"])
+    names = ("hour", "minute") if match["h"] else ("minute", "second")
+    parts = [f"{cardinal(n)} {name}{'' if int(n) == 1 else 's'}" for n, name in zip((big, small), names, strict=True)]
+    return " ".join(parts)
+
+
 _COUNTED = (
     "people|men|women|children|soldiers|troops|users|customers|clients|followers|subscribers|viewers|readers|listeners"
     "|visitors|tourists|passengers|members|voters|votes|workers|employees|jobs|residents|citizens|inhabitants|refugees"

@@ -12,6 +12,7 @@ from jobs.forms import (
     NUMBER,
     DateOrder,
 )
+from jobs.language import HAN
 from jobs.numbers_zh import cardinal, decimal, digits
 from jobs.readings_zh import knows_currency, money
 from jobs.rules import Rule, RuleBook, after, before
@@ -35,7 +36,7 @@ UNITS = {
     "GHz": "吉赫", "dB": "分贝", "Mbps": "兆比特每秒", "kbps": "千比特每秒", "h": "小时", "min": "分钟", "s": "秒",
     "ms": "毫秒", "kcal": "千卡", "kJ": "千焦", "Pa": "帕", "kPa": "千帕", "MPa": "兆帕", "hPa": "百帕",
     "px": "像素", "ft": "英尺", "lb": "磅", "lbs": "磅", "oz": "盎司", "mmol": "毫摩尔", "mol": "摩尔",
-    "mph": "英里每小时", "rpm": "转每分钟", "ha": "公顷", "dL": "分升", "cc": "毫升",
+    "mph": "英里每小时", "rpm": "转每分钟", "bpm": "次每分钟", "ha": "公顷", "dL": "分升", "cc": "毫升",
     "CM": "厘米", "KG": "公斤", "KM": "公里",
 }  # fmt: skip
 UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
@@ -114,7 +115,30 @@ def _angle(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
-    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?P<ua>{UNIT})?\s?[-–—~～至到]\s?(?P<n2>[-−]?)(?P<b>{NUMBER}))?"
+    rf"{FREE}(?P<h>[0-9]{{1,3}})\s?h\s?(?P<m>[0-9]{{1,2}})\s?(?:min|m)(?![A-Za-z0-9])"
+    rf"|{FREE}(?P<m2>[0-9]{{1,3}})\s?min\s?(?P<s2>[0-9]{{1,2}})\s?s(?![A-Za-z0-9])",
+    needs="[0-9]\\s?(?:h|min)",
+)
+def _time_taken(match: re.Match[str], order: DateOrder) -> str:
+    """1h45min, 3min20s."""
+    if match["h"]:
+        return f"{cardinal(match['h'], liang=True)}小时{cardinal(match['m'], liang=True)}分钟"
+    return f"{cardinal(match['m2'], liang=True)}分{cardinal(match['s2'])}秒"
+
+
+@_rule(r"(?<=血压)[^0-9，。]{0,4}(?P<s>(?P<a>[0-9]{2,3})/(?P<b>[0-9]{2,3}))(?![0-9/A-Za-z])", needs="血压")
+def _blood_pressure(match: re.Match[str], order: DateOrder) -> str:
+    return f"{cardinal(match['a'])}，{cardinal(match['b'])}"
+
+
+@_rule(rf"(?<=[{HAN}）)])(?<![温度幅率值差数为是比])\s?\+\s?(?=[0-9])", needs=r"\+")
+def _and(match: re.Match[str], order: DateOrder) -> str:
+    """20GB流量+300分钟通话."""
+    return "加"
+
+
+@_rule(
+    rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?P<sc>[万亿]|百万|千万)?(?:\s?(?P<ua>{UNIT})?\s?[-–—~～至到]\s?(?P<n2>[-−]?)(?P<b>{NUMBER}))?"
     rf"\s?(?P<u>{UNIT})(?:/(?P<per>{UNIT}|[天日次人月年]))?(?![A-Za-z0-9²³])"
 )
 def _measure(match: re.Match[str], order: DateOrder) -> str | None:
@@ -123,6 +147,7 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     minus = "零下" if cold else "负"
     signs = {"-": minus, "−": minus, "+": "正", "±": "正负", "": "", None: ""}
     spoken = signs[match["neg"]] + decimal(match["a"], liang=True)
+    spoken += match["sc"] or ""
     if match["b"]:
         # -5~3℃: without the unit after the first number, 零下 would be heard before both.
         rises = cold and match["neg"] and not match["n2"] and match["b"].strip("0.")

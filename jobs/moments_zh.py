@@ -24,6 +24,17 @@ _book = RuleBook()
 _rule = _book.add
 
 
+@_rule(
+    rf"(?<=[（(])(?P<a>[1-9][0-9]{{2,3}})(?P<y>年?)\s?{DASH}{{1,2}}\s?(?P<b>[1-9][0-9]{{2,3}})(?=年?[）)])"
+    rf"|(?<=公元前)(?P<c>[1-9][0-9]{{0,3}})年?\s?{DASH}{{1,2}}\s?(?P<before>公元前|前)(?P<d>[1-9][0-9]{{0,3}})(?=年)"
+)
+def _life(match: re.Match[str], order: DateOrder) -> str | None:
+    """李白（701年—762年）, 公元前551-前479年."""
+    if match["c"]:
+        return f"{digits(match['c'])}到{match['before']}{digits(match['d'])}"
+    return f"{digits(match['a'])}{match['y']}到{digits(match['b'])}" if int(match["a"]) < int(match["b"]) else None
+
+
 @_rule(rf"{FREE}(?P<y>[12][0-9]{{3}})-(?P<m>[01][0-9])-(?P<d>[0-3][0-9])T(?=[0-9]{{2}}:)")
 def _iso_day(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0][:-1])
@@ -79,6 +90,13 @@ def _week_range(match: re.Match[str], order: DateOrder) -> str:
 
 
 _HALF = "上午|下午|晚上|早上|清晨|早晨|凌晨|中午|傍晚|夜里|半夜|今晚|当晚"
+
+
+@_rule(r"(?<![A-Za-z])(?P<half>[AP])\.?M\.?\s?(?P<t>[0-9]{1,2}:[0-9]{2})(?![0-9:])", needs="M")
+def _half_first(match: re.Match[str], order: DateOrder) -> str | None:
+    """PM 3:30."""
+    found = parse_clock(f"{match['t']} {match['half']}m")
+    return clock(found) if found else None
 
 
 @_rule(

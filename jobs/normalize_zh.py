@@ -34,6 +34,7 @@ _SWEEP_SIGNS = re.compile("[" + re.escape("".join(_SWEEP)) + "]")
 
 def sweep(text: str) -> str:
     """Words for the signs that are left; a stroke between words is a short pause."""
+    text = re.sub(r"(?<![A-Za-z])C#", "C sharp", text)
     text = re.sub(rf"(?<=[元角分块])/(?=[{HAN}])", "每", text)
     text = re.sub(r"\s?/\s?", "，", text)
     return _SWEEP_SIGNS.sub(lambda found: _SWEEP[found[0]], text)

@@ -31,6 +31,11 @@ def _era(match: re.Match[str], order: DateOrder) -> str | None:
     return digits(match[0])
 
 
+@_rule(r"(?<=《)(?:1[0-9]{3}|20[0-9]{2})(?=》)", needs="《[0-9]")
+def _title(match: re.Match[str], order: DateOrder) -> str:
+    return digits(match[0])
+
+
 @_rule(rf"{FREE}(?P<s>(?P<a>[12][0-9]{{3}})\s?{DASH}{{1,2}}\s?(?P<b>[12][0-9]{{3}}))(?![0-9A-Za-z.,]|{DASH})")
 def _years(match: re.Match[str], order: DateOrder) -> str | None:
     preceding = before(match, 8)
@@ -64,7 +69,7 @@ def _year(match: re.Match[str], order: DateOrder) -> str | None:
 
 @_rule(
     r"(?<![0-9A-Za-z.])(?P<d>(?:985|211)(?=(?:[、/和]211)?(?:高校|大学|工程|院校|名校))|(?:996|007|965)(?=工作制|加班)"
-    r"|618(?=大促|购物|年中|活动|狂欢|促销)|(?:11\.11|12\.12)(?=大促|购物|狂欢|活动|促销))"
+    r"|(?:618|6\.18)(?=大促|购物|年中|活动|狂欢|促销|当天|期间|预售|红包|特惠|开门红)|(?:11\.11|12\.12)(?=大促|购物|狂欢|活动|促销))"
     r"|(?<![A-Za-z0-9])K?N(?P<mask>95)(?![0-9A-Za-z])|(?<![0-9.])(?P<feast>5\.1|6\.1|10\.1)(?=假期|小?长假|黄金周|劳动节|儿童节|国庆)"
     r"|(?<![0-9.·])(?P<day>[0-9]{1,2}[·•][0-9]{1,2})(?![0-9.·])"
 )
