@@ -22,6 +22,7 @@ from jobs.errors import UserError
 
 if TYPE_CHECKING:
     from jobs.subtitles import Per
+    from jobs.word_times import Listener
 
 _FORMATS, _PERS = ("srt", "vtt", "lrc", "json"), ("item", "chapter", "book")
 
@@ -47,6 +48,13 @@ def subtitles(
     book: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder of `assemble`. (default: beside FOLDER, NAME-book)")
     ] = None,
+    words_model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Whisper model for CTranslate2 that listens for the times of words, for json. (default: none)",
+        ),
+    ] = None,
     partial: PartialOption = False,
     profiles_folder: ProfilesOption = None,
     wait_s: WaitOption = 0.0,
@@ -54,7 +62,8 @@ def subtitles(
 ) -> None:
     """Write subtitles for the finished run in FOLDER, timed by its audio.
 
-    Exit codes: 0 written, 2 items are missing or an option is wrong, 3 written without missing items (--partial).
+    Exit codes: 0 written, 2 items are missing or an option is wrong, 3 written without missing items (--partial),
+    4 the model that is to listen cannot be used.
     """
     from jobs.assembly_record import read_record
     from jobs.finished_items import read_run, refuse_missing, require_run_folder
@@ -64,6 +73,7 @@ def subtitles(
     wanted = _wanted(formats)
     if per not in _PERS:
         raise UserError(f"--per: found {per!r}; write one of {', '.join(_PERS)}")
+    listener = _listener(words_model)
     require_run_folder(folder)
     book_folder = book or default_book_folder(folder)
     written: list[str] = []
@@ -71,10 +81,11 @@ def subtitles(
         content = read_run(folder, known_profiles(profiles_folder))
         refuse_missing(content, partial)
         if per == "item":
-            tracks, audio_folder = item_tracks(content), folder
+            tracks, audio_folder = item_tracks(content, listener), folder
         else:
             record = read_record(book_folder)
-            tracks, audio_folder = book_tracks(content, book_folder, record, cast("Per", per)), book_folder
+            tracks = book_tracks(content, book_folder, record, cast("Per", per), listener)
+            audio_folder = book_folder
         target = out or audio_folder
         writer = Writer(target, wanted)
         for track in tracks:
@@ -86,6 +97,17 @@ def subtitles(
             text(str(target / name))
         complain(f"{target}: {len(written)} subtitle files written")
     raise typer.Exit(ExitStatus.SOME_FAILED if content.missing else ExitStatus.DONE)
+
+
+def _listener(model: Path | None) -> Listener | None:
+    """Raises EnvironmentFault where a package or a file of the model is missing."""
+    if model is None:
+        return None
+    from jobs.devices import cores
+    from jobs.recogniser import Recogniser, require
+    from jobs.word_times import Listener
+
+    return Listener(Recogniser(require(model, "--words-model", "--words-model"), cores()))
 
 
 def _wanted(formats: str) -> list[str]:

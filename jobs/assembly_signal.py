@@ -66,7 +66,7 @@ def _cut(piece: Piece, rate_hz: int) -> Iterator[Block]:
     ramp = (0.5 - 0.5 * np.cos(np.pi * (np.arange(fade) + 0.5) / max(1, fade))).astype(np.float32)
     window = np.concatenate([ramp, ramp[::-1]])
     done, to_skip = 0, piece.skipped
-    for block in resampled(_decoded(item), item.rate_hz, rate_hz):
+    for block in resampled(decoded(item), item.rate_hz, rate_hz):
         if to_skip >= len(block):
             to_skip -= len(block)
             continue
@@ -82,7 +82,8 @@ def _cut(piece: Piece, rate_hz: int) -> Iterator[Block]:
     yield from zeros(piece.samples - done)
 
 
-def _decoded(item: Finished) -> Iterator[Block]:
+def decoded(item: Finished) -> Iterator[Block]:
+    """The first channel of the item's file. Raises EnvironmentFault with what to do."""
     try:
         yield from read_back(item.path, item.profile)
     except RuntimeError as error:

@@ -16,28 +16,35 @@ if TYPE_CHECKING:
 
 SAMPLE_RATE_HZ = 16_000
 """What whisper hears."""
+WINDOW_S = 30
+"""The longest sound that the model looks at in one piece."""
+MOST_TOKENS = 400
+ALIGNED_S = 0.02
 SILENCE_RMS_DB = -50.0
 """Below this level nothing is transcribed: whisper hears words in silence."""
 _NEEDED = ("model.bin", "config.json", "tokenizer.json")
 _PACKAGES = {"faster_whisper": "faster-whisper", "opencc": "opencc-python-reimplemented"}
 
 
-def require(folder: Path | None) -> Path:
-    """The model folder, absolute. Raises EnvironmentFault with the fix where a package or a file of it is missing."""
+def require(folder: Path | None, asked: str = "--verify asr", option: str = "--verify-model") -> Path:
+    """The model folder, absolute; the options are those that a message should name.
+
+    Raises EnvironmentFault with the fix where a package or a file of it is missing.
+    """
     absent = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if absent:
         raise EnvironmentFault(
-            f"--verify asr needs {' and '.join(absent)}: pip install 'cosyvoice-batch[verify]', or leave --verify out"
+            f"{asked} needs {' and '.join(absent)}: pip install 'cosyvoice-batch[verify]', or leave {asked} out"
         )
     if folder is None:
         raise EnvironmentFault(
-            "--verify asr needs --verify-model FOLDER: a whisper model for CTranslate2 (its folder holds "
+            f"{asked} needs {option} FOLDER: a whisper model for CTranslate2 (its folder holds "
             f"{', '.join(_NEEDED)}); docs/quality.md says where to get one"
         )
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
         raise EnvironmentFault(
-            f"--verify-model {folder}: {', '.join(missing)} missing; give the folder of a whisper model for CTranslate2"
+            f"{option} {folder}: {', '.join(missing)} missing; give the folder of a whisper model for CTranslate2"
         )
     return folder.absolute()
 
@@ -79,3 +86,42 @@ class Recogniser:
             condition_on_previous_text=False,
         )
         return "".join(segment.text for segment in segments).strip()
+
+    def align(
+        self, samples: NDArray[np.float32], sample_rate_hz: int, text: str, language: str
+    ) -> list[tuple[str, float, float]]:
+        """Pieces of `text`, which join to it, with start and stop in seconds of the mono samples [N].
+
+        The text is taken for granted; only when each piece is said is looked for, in the model's cross-attention (its
+        times count 20 ms). Empty for no sound or more than WINDOW_S of it, more text than the model holds, or a text
+        that its tokens do not give back.
+        """
+        import numpy as np
+        import soxr
+        from faster_whisper.audio import pad_or_trim
+        from faster_whisper.tokenizer import Tokenizer
+
+        heard = soxr.resample(samples, sample_rate_hz, SAMPLE_RATE_HZ).astype(np.float32)
+        known = getattr(self._model, "supported_languages", [language])
+        inner = self._model.model
+        tokenizer: Any = Tokenizer(
+            self._model.hf_tokenizer, inner.is_multilingual, "transcribe", language if language in known else "en"
+        )
+        tokens = tokenizer.encode(text)
+        if not tokens or len(tokens) > MOST_TOKENS or not 0 < len(heard) <= WINDOW_S * SAMPLE_RATE_HZ:
+            return []
+        features = self._model.feature_extractor(heard)
+        (found,) = inner.align(
+            self._model.encode(pad_or_trim(features)), tokenizer.sot_sequence, [tokens], features.shape[-1]
+        )
+        token_at, frame_at = np.array(found.alignments).T
+        first = np.concatenate([[True], np.diff(token_at) > 0])
+        starts_s = frame_at[first] * ALIGNED_S
+        pieces, own = tokenizer.split_tokens_on_unicode([*tokens, tokenizer.eot])
+        if len(starts_s) <= len(tokens) or "".join(pieces[:-1]) != text:
+            return []
+        edges = np.cumsum([0, *(len(part) for part in own[:-1])])
+        return [
+            (piece, float(starts_s[start]), float(starts_s[stop]))
+            for piece, start, stop in zip(pieces, edges, edges[1:], strict=False)
+        ]

@@ -64,6 +64,17 @@ def as_json(track: Track) -> str:
                 "source_stop": line.source_stop,
                 "language": line.language,
                 "voice": line.voice,
+                "words": [
+                    {
+                        "text": word.text,
+                        "start_s": _rounded(word.start_s),
+                        "stop_s": _rounded(word.stop_s),
+                        "source_start": word.source_start,
+                        "source_stop": word.source_stop,
+                    }
+                    for word in line.words
+                ],
+                "words_from": "recogniser" if line.words else None,
                 "cues": [
                     {
                         "start_s": _rounded(cue.start_s),

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cosyvoice.catalog import ENGINES
 from jobs.assembly_record import NAME, Record, stands
@@ -17,6 +17,9 @@ from jobs.finished_items import Finished, RunContent, SpokenSegment
 from jobs.naming import collision_key
 from jobs.source_map import SourceMap, map_source
 from jobs.subtitle_formats import WRITERS
+
+if TYPE_CHECKING:
+    from jobs.word_times import Listener, Word
 
 Per = Literal["item", "chapter", "book"]
 SUFFIXES = {"srt": ".srt", "vtt": ".vtt", "lrc": ".lrc", "json": ".segments.json"}
@@ -41,6 +44,8 @@ class Line:
     language: str
     voice: str
     cues: tuple[Cue, ...]
+    words: tuple[Word, ...] = ()
+    """None where nobody listened, or where the sound could not be aligned."""
 
     def moved(self, offset_s: float) -> Line:
         return replace(
@@ -48,6 +53,7 @@ class Line:
             start_s=self.start_s + offset_s,
             stop_s=self.stop_s + offset_s,
             cues=tuple(replace(c, start_s=c.start_s + offset_s, stop_s=c.stop_s + offset_s) for c in self.cues),
+            words=tuple(word.moved(offset_s) for word in self.words),
         )
 
 
@@ -67,13 +73,15 @@ class Track:
                 yield line, cue
 
 
-def item_tracks(content: RunContent) -> Iterator[Track]:
-    """A track for each item."""
+def item_tracks(content: RunContent, listener: Listener | None = None) -> Iterator[Track]:
+    """A track for each item; with times of words where somebody listens."""
     for item in content.items:
-        yield Track(item.out, item.title or "", item.duration_s, lines_of(item))
+        yield Track(item.out, item.title or "", item.duration_s, lines_of(item, listener))
 
 
-def book_tracks(content: RunContent, book_folder: Path, record: Record, per: Per) -> Iterator[Track]:
+def book_tracks(
+    content: RunContent, book_folder: Path, record: Record, per: Per, listener: Listener | None = None
+) -> Iterator[Track]:
     """A track for each file of that kind in a folder of `assemble`.
 
     Raises UserError where there is none, or where the run made items anew since.
@@ -87,23 +95,25 @@ def book_tracks(content: RunContent, book_folder: Path, record: Record, per: Per
     for file in files:
         if not stands(book_folder, file):
             raise UserError(f"{book_folder / file['name']}: is gone or was changed; run `assemble` again")
-        lines = [line for chapter in file["chapters"] for line in _chapter_lines(chapter, items, book_folder)]
+        lines = [line for chapter in file["chapters"] for line in _chapter_lines(chapter, items, book_folder, listener)]
         titles = [chapter["title"] for chapter in file["chapters"]]
         yield Track(file["name"], titles[0] if len(titles) == 1 else "", file["duration_s"], tuple(lines))
 
 
-def _chapter_lines(chapter: dict[str, Any], items: dict[str, Finished], folder: Path) -> Iterator[Line]:
+def _chapter_lines(
+    chapter: dict[str, Any], items: dict[str, Finished], folder: Path, listener: Listener | None
+) -> Iterator[Line]:
     for placed in chapter["items"]:
         item = items.get(placed["id"])
         if item is None or item.digest != placed["digest"]:
             raise UserError(
                 f"{folder / NAME}: item {placed['id']!r} is not the one that the book was made of; run `assemble` again"
             )
-        for line in lines_of(item):
+        for line in lines_of(item, listener):
             yield line.moved(placed["offset_s"])
 
 
-def lines_of(item: Finished) -> tuple[Line, ...]:
+def lines_of(item: Finished, listener: Listener | None = None) -> tuple[Line, ...]:
     """The item's segments with words in them, at the times of its own file."""
     cleaned = "".join(segment.written for segment in item.segments)
     tags = frozenset[str]().union(*(engine.tags for engine in ENGINES.values()))
@@ -120,7 +130,7 @@ def lines_of(item: Finished) -> tuple[Line, ...]:
         lines.append(
             Line(item.id, segment.start_s, segment.stop_s, text, first, last, segment.language, item.voice, tuple(cues))
         )
-    return tuple(lines)
+    return listener.listened(item, lines) if listener is not None else tuple(lines)
 
 
 def _whole(segments: Sequence[SpokenSegment]) -> list[SpokenSegment]:
