@@ -12,8 +12,9 @@ The measure is ||found - expected|| / ||expected||, the expected numbers taken a
     flow, mel                  bf16 0.5 % / 0.7 %    fp16 0.1 % / 0.1 %
     vocoder, waveform          products with ten-bit mantissas, as TF32: 6.2 % / 1.7 %; pitch 0.3 % / 0.1 %
 
-Trained weights have larger outliers and so larger errors, hence the distance to the tolerances. What the test is there
-for is far beyond them: a product that is 1.25 times too large, or one weight matrix with its rows exchanged.
+Trained weights have larger outliers and so larger errors, hence the distance to the tolerances. Faults at the tiny
+size, fp32: an activation 1.5 times too large everywhere 27 % or more, the rows of one weight matrix shifted 54 % or
+more, one matrix of one layer in three 1.5 times too large 16 %.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from cosyvoice.vocoder_net import end_mask
 
 VERSION = 1
 """Another input, another measure: results of an older version are not used."""
-TOLERANCES = {torch.float32: 0.05, torch.float16: 0.05, torch.bfloat16: 0.15}
+TOLERANCES = {torch.float32: 0.05, torch.float16: 0.05, torch.bfloat16: 0.1}
 """Largest error of language model and flow in this format. fp32 leaves room for what devices call fp32 and is not: TF32
 on NVIDIA and HF32 on Ascend multiply with ten bits, as fp16 does."""
 VOCODER_TOLERANCES = {torch.float32: 0.2}

@@ -32,6 +32,7 @@ from cosyvoice.vocoder import Vocoder
 from cosyvoice.weights import read_checkpoint
 
 CPU = torch.device("cpu")
+HALF = TOLERANCES[torch.bfloat16]
 State = dict[str, Tensor]
 
 
@@ -70,10 +71,10 @@ def test_the_language_model_passes_in_half_precision_and_fails_with_other_weight
         ("layers.2.mlp.down_proj.weight", lambda weight: 1.5 * weight),
         ("llm_decoder.weight", lambda weight: 1.25 * weight),
     ):
-        error, fault = fault_of(expected, lm_numbers(lm(model, changed(state, ending, change)), expected), 0.15)
-        assert error > 0.15 and "other numbers than the CPU" in fault, ending
+        error, fault = fault_of(expected, lm_numbers(lm(model, changed(state, ending, change)), expected), HALF)
+        assert error > HALF and "other numbers than the CPU" in fault, ending
     broken = lm(model, changed(state, "layers.0.mlp.up_proj.weight", lambda weight: weight * float("nan")))
-    assert "not finite" in fault_of(expected, lm_numbers(broken, expected), 0.15)[1]
+    assert "not finite" in fault_of(expected, lm_numbers(broken, expected), HALF)[1]
 
 
 def test_a_device_that_draws_other_ids_from_the_same_scores_fails(
@@ -106,9 +107,9 @@ def test_the_flow_passes_in_half_precision_and_padded_and_fails_with_other_weigh
     ending = "proj_out.weight" if model[0].generation == 3 else "final_proj.weight"
     for change in (shuffled, lambda weight: 1.5 * weight):
         error, fault = fault_of(
-            expected, flow_numbers(Flow.build(model[0].flow, changed(state, ending, change), CPU)), 0.15
+            expected, flow_numbers(Flow.build(model[0].flow, changed(state, ending, change), CPU)), HALF
         )
-        assert error > 0.15 and "other numbers" in fault
+        assert error > HALF and "other numbers" in fault
 
 
 def test_the_vocoder_passes_padded_and_fails_with_other_weights(
