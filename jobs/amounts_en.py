@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from functools import lru_cache
 
 from jobs.attributive_en import counts_as_adjective
 from jobs.forms import (
@@ -128,11 +130,16 @@ _MEASURED = (
 )
 
 
+@lru_cache(4)
+def _quotes(line: str) -> tuple[int, ...]:
+    """Where quotation marks stand that follow no digit."""
+    return tuple(found.start() for found in re.finditer('(?<![0-9])["“”]', line))
+
+
 @_rule(rf'{FREE}(?P<n>{_INCHES})["″](?![0-9A-Za-z"])', needs='["″]')
 def _inch_mark(match: re.Match[str], order: DateOrder) -> str | None:
     """a 6" sub, 27" wide; not the end of a quotation that was opened before."""
-    opened = len(re.findall('(?<![0-9])["“”]', match.string[: match.start()]))
-    if match[0][-1] == '"' and opened % 2:
+    if match[0][-1] == '"' and bisect_left(_quotes(match.string), match.start()) % 2:
         return None
     adjective = re.match(rf"\s(?!(?:{_MEASURED})\b)[A-Za-z]", after(match))
     return f"{decimal(match['n'])} {'inch' if match['n'] == '1' or adjective else 'inches'}"

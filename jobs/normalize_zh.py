@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobs import amounts_zh, codes_zh, moments_zh, plain_zh
+from jobs import amounts_zh, circled_zh, codes_zh, moments_zh, plain_zh
 from jobs.language import HAN
 from jobs.numbers_zh import digits
 from jobs.readings_zh import address, code
@@ -20,7 +20,14 @@ def _mac(written: str) -> str:
 
 
 SHARED_RULES: tuple[Rule, ...] = tuple(address_rules(address, _ip, _mac))
-RULES: tuple[Rule, ...] = (*SHARED_RULES, *codes_zh.RULES, *moments_zh.RULES, *amounts_zh.RULES, *plain_zh.RULES)
+RULES: tuple[Rule, ...] = (
+    *SHARED_RULES,
+    *codes_zh.RULES,
+    *moments_zh.RULES,
+    *amounts_zh.RULES,
+    *plain_zh.RULES,
+    *circled_zh.RULES,
+)
 
 _SWEEP = {
     "&": "和", "@": "艾特", "+": "加", "=": "等于", "%": "百分号", "％": "百分号", "#": "", "*": "", "_": " ",

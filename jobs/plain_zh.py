@@ -218,40 +218,6 @@ def _roman(match: re.Match[str], order: DateOrder) -> str | None:
     return cardinal(str(value)) if value else None
 
 
-_CIRCLES = frozenset(
-    chr(code)
-    for first, many in (("①", 20), ("❶", 10), ("➀", 10), ("㈠", 10), ("⑴", 10))
-    for code in range(ord(first), ord(first) + many)
-)
-
-
-@_rule(r"[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]", needs="[①-⑳❶-❿➀-➉㈠-㈩⑴-⑽]")
-def _circled(match: re.Match[str], order: DateOrder) -> str:
-    value = _circled_value(match[0])
-    if not value:
-        return match[0]
-    spoken = cardinal(str(value))
-    preceding, following = before(match, 1), after(match, 1)
-    others = [_circled_value(char) for char in match.string if char in _CIRCLES]
-    listed = len(others) > 1 and others == sorted(set(others))
-    if not listed or not re.match(rf"[{HAN}A-Za-z]", following) or following in _JOINING or preceding in _JOINED:
-        return spoken
-    # ①请按1②请按2: marks of a list, each with its pauses.
-    return ("，" if preceding and preceding not in "，。；：、,;: " else "") + spoken + "，"
-
-
-_JOINING = tuple("和与及或到至、项步点条款种类者所之的是")
-_JOINED = tuple("图表式例第步骤和与及或到至、见按选")
-
-
-def _circled_value(char: str) -> int:
-    for first in "①❶➀㈠⑴":
-        offset = ord(char) - ord(first)
-        if 0 <= offset < (20 if first == "①" else 10):
-            return offset + 1
-    return 0
-
-
 @_rule("[½⅓⅔¼¾⅛]", needs="[½⅓⅔¼¾⅛]")
 def _vulgar(match: re.Match[str], order: DateOrder) -> str:
     spoken = {"½": "二分之一", "⅓": "三分之一", "⅔": "三分之二", "¼": "四分之一", "¾": "四分之三", "⅛": "八分之一"}[
