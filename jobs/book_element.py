@@ -91,7 +91,7 @@ class Judge:
             findings.count("footnote markers left out")
             return True
         if class_says(tag, "boilerplate") or tag.get("id") in ("pg-header", "pg-footer"):
-            findings.say("the header and licence of Project Gutenberg are left out")
+            findings.say("the header, licence and transcriber's notes of Project Gutenberg are left out")
             return True
         if name == "rt":
             findings.count("ruby readings " + ("left out" if self._reading.ruby == "base" else "read for their base"))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jobs.book_ads import is_ad, without_plea
-from jobs.book_footnotes import without_unmarked_notes
-from jobs.book_outline import joined_forward
+from jobs.book_outline import joined_forward, squeeze
 from jobs.book_records import Block, BookFacts, BookFault, Chapter, Findings, Reading, one_line
+from jobs.book_tidy import tidied
 from jobs.errors import UserError
 
 MAX_TEXT_BYTES = 64 << 20
@@ -23,7 +23,7 @@ _NO_BOOKS = (
     (b"\x1f\x8b", "a gzip file; unpack it first"),
     (b"ITSF", "a CHM help file; convert it to EPUB"),
 )
-_ADS_SHOWN = 3
+_TOP_BLOCKS = 8
 _HTML_SUFFIXES = (".html", ".htm", ".xhtml", ".xht")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd")
 
@@ -49,34 +49,9 @@ def open_book(file: Path, reading: Reading, encoding: str | None = None, want_co
                 book = _epub(file, reading, findings, encoding, want_cover, stack)
             else:
                 book = _document(file, kind, reading, findings, encoding)
-            yield _tidied(book, reading)
+            yield replace(book, chapters=tidied(book.chapters, reading, findings))
         except BookFault as fault:
             raise UserError(f"{file}: {fault}") from fault
-
-
-def _tidied(book: Book, reading: Reading) -> Book:
-    """The book without what no markup tells apart from its text: advertising, footnotes by their signs."""
-    return replace(book, chapters=_tidied_chapters(book.chapters, reading, book.findings))
-
-
-def _tidied_chapters(chapters: Iterator[Chapter], reading: Reading, findings: Findings) -> Iterator[Chapter]:
-    shown: list[str] = []
-    for chapter in chapters:
-        if reading.ads == "drop":
-            ads = [block for block in chapter.blocks if block.kind == "paragraph" and is_ad(block.plain)]
-            if ads:
-                findings.count("paragraphs of advertising left out (--ads keep reads them)", len(ads))
-                shown += [f"“{one_line(block.plain, 24)}”" for block in ads[: max(0, _ADS_SHOWN - len(shown))]]
-                chapter.blocks = [block for block in chapter.blocks if block not in ads]
-            chapter.title = without_plea(chapter.title)
-            chapter.blocks = [
-                replace(block, text=without_plea(block.text)) if block.kind == "heading" else block
-                for block in chapter.blocks
-            ]
-        chapter.blocks = without_unmarked_notes(chapter.blocks, reading.notes == "keep", findings)
-        yield chapter
-    if shown:
-        findings.say(f"taken for advertising: {', '.join(shown)} …")
 
 
 def _kind(file: Path) -> str:
@@ -141,9 +116,15 @@ def _document(file: Path, kind: str, reading: Reading, findings: Findings, encod
         text, facts = markdown_facts(text.replace("\r\n", "\n").replace("\r", "\n"), facts)
         blocks = list(markdown_blocks(text, reading, findings))
         facts = _titled(facts, blocks)
+        blocks = _without_byline(blocks, facts)
         return Book(facts, joined_forward(split_at_headings(blocks, reading.depth, facts.title)), findings)
+    from jobs.book_aozora import aozora_facts, is_aozora, plain_aozora
     from jobs.book_text import text_chapters, text_facts
 
+    lines = text.replace("\r\n", "\n")
+    if is_aozora(lines):
+        plain = plain_aozora(lines, reading.ruby, findings)
+        return Book(aozora_facts(lines, facts), joined_forward(text_chapters(plain, reading, findings)), findings)
     return Book(text_facts(text, facts), joined_forward(text_chapters(text, reading, findings)), findings)
 
 
@@ -153,6 +134,16 @@ def _titled(facts: BookFacts, blocks: list[Block]) -> BookFacts:
     if facts.title or len(headings) < 3 or any(one.level <= headings[0].level for one in headings[1:]):
         return facts
     return replace(facts, title=one_line(headings[0].plain))
+
+
+def _without_byline(blocks: list[Block], facts: BookFacts) -> list[Block]:
+    """Without a heading at the top that only names the author: it would be read before the first chapter."""
+
+    def names_author(block: Block) -> bool:
+        name = squeeze(re.sub(r"^by\s+", "", block.plain.strip(), flags=re.IGNORECASE))
+        return len(name) > 3 and any(squeeze(author).startswith(name) for author in facts.authors)
+
+    return [b for at, b in enumerate(blocks) if at >= _TOP_BLOCKS or b.kind != "heading" or not names_author(b)]
 
 
 def _decoded(data: bytes, facts: BookFacts, findings: Findings, encoding: str | None) -> tuple[str, BookFacts]:
@@ -181,4 +172,5 @@ def _html(data: bytes, facts: BookFacts, reading: Reading, findings: Findings, e
     facts = page_facts(text, facts)
     blocks = list(HtmlReader(reading, findings).blocks(text))
     facts = _titled(facts, blocks)
+    blocks = _without_byline(blocks, facts)
     return Book(facts, joined_forward(split_at_headings(blocks, reading.depth, facts.title)), findings)

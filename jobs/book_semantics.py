@@ -28,7 +28,7 @@ _CLASSES = {
         r"(?:foot|end|rear)?-?notes?(?:[-_]?(?:body|text|content))?|fn|duokan-footnote-(?:content|item)"
     ),
     "footnote": re.compile(r"(?:foot|end|rear)-?notes?(?:[-_]?(?:body|text|content))?"),
-    "boilerplate": re.compile(r"pg-?boilerplate|pgheader|pg-?footer"),
+    "boilerplate": re.compile(r"pg-?boilerplate|pgheader|pg-?footer|(?:trans(?:criber)?s?|t)-?notes?"),
     "unnumbered": re.compile(r"none|no-?bullets?|unnumbered|plain|toc"),
 }
 _TITLES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(

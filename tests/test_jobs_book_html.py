@@ -184,6 +184,22 @@ def test_a_document_is_called_by_its_only_first_heading(tmp_path: Path) -> None:
     assert made(written(tmp_path / "b.md", two_parts))[0].facts.title == "b"
 
 
+def test_bylines_and_notes_of_transcribers_are_not_read(tmp_path: Path) -> None:
+    prose = f"<p>{'He left the house. ' * 20}</p>"
+    body = (
+        f"<h1>THE POOL</h1><h2>by A. Merritt</h2><hr><h2>CHAPTER I</h2>{prose}<h2>By the Sea</h2>{prose}"
+        "<p>Transcriber’s Note: typos corrected.</p><div class='transnote'><p>Spelling kept.</p></div>"
+    )
+    head = (
+        '<head><meta name="dc.title" content="The Pool"><meta name="dc.creator" content="A. Merritt (Abraham)"></head>'
+    )
+    done, rows = made(written(tmp_path / "a.html", f"<html>{head}<body>{body}</body></html>"))
+    assert [row["title"] for row in rows] == ["CHAPTER I", "By the Sea"]
+    text = "".join(row["text"] for row in rows)
+    assert "Merritt" not in text and "typos" not in text and "Spelling" not in text
+    assert "transcriber's notes left out: 1" in done.findings
+
+
 def test_markdown(tmp_path: Path) -> None:
     text = """---
 title: "My *Book*"

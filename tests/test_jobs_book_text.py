@@ -312,6 +312,39 @@ def test_tables_and_page_marks_of_plain_text(tmp_path: Path) -> None:
     assert rows[0]["text"].split("\n") == [PROSE, f"He said, no. {PROSE}"]
 
 
+AOZORA = """走れメロス
+太宰治
+
+-------------------------------------------------------
+【テキスト中に現れる記号について】
+
+《》：ルビ
+-------------------------------------------------------
+
+［＃３字下げ］一［＃「一」は中見出し］
+
+　かの邪智暴虐《じゃちぼうぎゃく》の王を、｜老爺《ろうや》は見た。
+
+［＃３字下げ］二［＃「二」は中見出し］
+
+　メロスは跳《は》ねた。
+
+底本：「太宰治全集3」筑摩書房
+入力：某
+"""
+
+
+def test_aozora_bunko(tmp_path: Path) -> None:
+    done, rows = made(written(tmp_path / "a.txt", AOZORA))
+    assert (done.facts.title, done.facts.authors, done.facts.language) == ("走れメロス", ("太宰治",), "ja")
+    assert [row["text"].split("\n")[1:] for row in rows] == [["かの邪智暴虐の王を、老爺は見た。"], ["メロスは跳ねた。"]]
+    assert {"ruby readings left out: 3", "annotations left out: 4"} <= set(done.findings)
+    rows = made(tmp_path / "a.txt", reading=Reading(ruby="reading"))[1]
+    assert rows[0]["text"].endswith("\nかのじゃちぼうぎゃくの王を、ろうやは見た。")
+    chinese = "第一章 书\n　　他读《红楼梦》，又读《かな》。\n"
+    assert "《红楼梦》，又读《かな》" in made(written(tmp_path / "b.txt", chinese))[1][0]["text"]
+
+
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
     def refusal(name: str, data: bytes) -> str:
         (tmp_path / name).write_bytes(data)
