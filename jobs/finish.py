@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobs.loudness import Meter
     from presets.catalog import Profile
 
-FINISH_VERSION = "1"
+FINISH_VERSION = "2"
 """Part of every fingerprint: a change that alters finished bytes raises it."""
 ROUNDS = 3
 LENGTH_ROUNDING = 64

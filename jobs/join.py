@@ -168,9 +168,13 @@ def find_edges(take: Block, rate_hz: int) -> Edges:
     consonant, breath, margin = (ms // FRAME_MS for ms in (CONSONANT_MS, BREATH_KEPT_MS, MARGIN_MS))
     start, stop = first - margin, last + margin
     if clear[0] - first > consonant:
-        first, start = int(clear[0]), int(clear[0]) - breath
+        near = heard[
+            heard >= clear[0] - breath + margin
+        ]  # of what was heard long before, nothing but silence may be near
+        first, start = int(clear[0]), int(near[0]) - margin
     if last - clear[-1] > consonant:
-        last, stop = int(clear[-1]), int(clear[-1]) + breath
+        near = heard[heard <= clear[-1] + breath - margin]
+        last, stop = int(clear[-1]), int(near[-1]) + margin
     end = len(take)
     return Edges(
         max(0, start) * frame, first * frame, min(end, (last + 1) * frame), min(end, max(last + 1, stop + 1) * frame)

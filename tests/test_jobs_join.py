@@ -103,6 +103,15 @@ def test_long_hiss_before_speech_is_cut_but_for_its_end() -> None:
     assert edges.stop == pytest.approx(2.65 * RATE_HZ, abs=0.02 * RATE_HZ)
 
 
+def test_a_noise_long_before_speech_brings_no_silence_with_it() -> None:
+    """A burst at the start of a take, as engines make it, would leave 150 ms of nothing before a joined digit."""
+    burst = np.float32(10 ** (-45 / 20)) * tone(0.01)
+    take = np.concatenate([burst, silence(0.4), tone(0.3), silence(0.4), burst])
+    edges = find_edges(take, RATE_HZ)
+    assert edges.start == pytest.approx(0.4 * RATE_HZ, abs=0.02 * RATE_HZ)
+    assert edges.stop == pytest.approx(0.72 * RATE_HZ, abs=0.02 * RATE_HZ)
+
+
 def test_pauses_inside_a_take_are_not_touched() -> None:
     take = np.concatenate([silence(0.2), tone(0.3), silence(1.5), tone(0.3), silence(0.2)])
     edges = find_edges(take, RATE_HZ)
