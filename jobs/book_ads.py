@@ -16,9 +16,12 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_SITES = re.compile(
-    "小说|小說|阅读|閱讀|下载|下載|手机|手機|网址|網址|域名|访问|訪問|首发|首發|更新|书友|提供|章节|章節|电子书|txt",
+    "小说|小說|首发|首發|更新|本书|本書|提供|章节|章節|书友|域名|手机(?:版|阅读|用户)|电子书|txt|"
+    "(?:请|請)(?:访问|訪問|登录|登陆|收藏|记住)",
     re.IGNORECASE,
 )
+_SOMEBODY = re.compile("[他她它我你您]")
+"""Who opens a site is a person of the story."""
 _SITE = re.compile(
     "(?:天才)?一秒(?:钟|鐘)?(?:记住|記住)|(?:本章|此章)(?:节|節)?(?:还没|還沒|尚)?未完|本章(?:完|结束)$|未完待(?:续|續)(?:$|[\\s，,。…~～(（])|"
     "(?:请|請)(?:记住|記住|收藏)(?:本书|本站|本書)|手机(?:用户|版)(?:请|阅读)|手機用戶請|最新网址|最新網址|"
@@ -61,7 +64,9 @@ def is_ad(text: str) -> bool:
     bare = _FRAME.sub("", framed)
     if _SPEECH.search(bare) or not bare:
         return False
-    if _SITE.match(bare) or (_ADDRESS.search(bare) and _ABOUT_SITES.search(bare)):
+    if _SITE.match(bare):
+        return True
+    if _ADDRESS.search(bare) and _ABOUT_SITES.search(bare) and not _SOMEBODY.search(bare):
         return True
     if _ASIDE.match(bare):
         return _PLEA.search(bare) is not None

@@ -137,10 +137,11 @@ def _table(lines: list[str]) -> list[list[str]]:
         return [[cell.strip() for cell in row if cell.strip()] for row in piped]
     rows = [_GAP.split(line.strip()) for line in lines]
     short = all(len(cell) <= _LONGEST_CELL_CHARS for row in rows for cell in row)
+    spaced = any(_ENDS_SENTENCE.search(cell) for row in rows for cell in row[:-1])  # two spaces after a full stop
     # Two columns may be a poem or a letter's head: there must be figures.
     figures = sum(any(char.isdigit() for char in row[-1]) for row in rows)
     same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
-    return rows if len(rows) > 1 and same and short and 2 * figures >= len(rows) else []
+    return rows if len(rows) > 1 and same and short and not spaced and 2 * figures >= len(rows) else []
 
 
 def _parted(lines: list[str]) -> Iterator[list[str]]:

@@ -61,17 +61,25 @@ def test_a_book_of_two_chapters_is_run(cli: RunCli, tmp_path: Path) -> None:
         "第二章 结束\n\n　　“完了吗？”他问。\n"
     )
     written(tmp_path / "novel.txt", text, "gb18030")
+    written(tmp_path / "end.txt", "《{title}》完，{who}制作。\n")
     (tmp_path / "cast.toml").write_text('[[speaker]]\nname = "张三"\nvoice = "yunxi"\n', encoding="utf-8")
-    done = cli("book", "novel.txt", "-o", "novel.jsonl", "--voice", "xiaoxiao", "--cast", "cast.toml", "--json")
+    words = ("--voice", "xiaoxiao", "--cast", "cast.toml", "--credits", "--closing", "@end.txt", "--fact", "who=某某")
+    refused = cli("book", "novel.txt", "-o", "novel.jsonl", *words)
+    assert refused.code == 2 and "{author}" in refused.err and "--author" in refused.err
+    done = cli("book", "novel.txt", "-o", "novel.jsonl", *words, "--author", "无名", "--json")
     assert done.code == 0, done.err
+    assert done.json()["credits"] == {
+        "opening": "《novel》。\n作者：无名。\n由合成语音朗读。",
+        "closing": "《novel》完，某某制作。",
+    }
     assert done.json()["speakers"] == {"张三": 1} and done.json()["unattributed"] == 1
     assert done.json()["unattributed_examples"] == [{"chapter": 2, "text": "“完了吗？”"}]
     ran = cli("run", "novel.jsonl", "--engine", "tone")
     assert ran.code == 0, ran.err
     items = report_items(tmp_path / "novel-out")
-    assert list(items) == ["ch001-0001", "ch001-0002", "ch001-0003", "ch002"]
+    assert list(items) == ["opening", "ch001-0001", "ch001-0002", "ch001-0003", "ch002", "closing"]
     assert all(item["state"] == "done" for item in items.values())
-    assert len(outputs(tmp_path / "novel-out")) == 4
+    assert len(outputs(tmp_path / "novel-out")) == 6
 
 
 def test_chapters_skips_and_html(cli: RunCli, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import time
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -267,12 +268,13 @@ STORY = [
     "“求月票！”他在台上喊道。", "求票的人排了长队。", "PS的尽头是一座城。", "感谢盟主的救命之恩。",
     "未完待续的故事最动人。",
     "他打开电脑，访问了那个网站，开始下载。", "更新世的冰川退去了。", "他喜欢雪，请大家都来看。", "温馨提示写在墙上。",
-    "他把地址写下来：www.example.com。", "上一章讲到他走了。", "（他求她留下。）",
+    "他用手机在www.example.com上搜小说。", "他把地址写下来：www.example.com。", "上一章讲到他走了。",
+    "（他求她留下。）",
 ]  # fmt: skip
 
 
 def test_advertising_of_web_novels_goes_and_the_story_stays(tmp_path: Path) -> None:
-    lines = [line for pair in zip(ADS, [*STORY, ""], strict=True) for line in pair]
+    lines = [line for pair in zip_longest(ADS, STORY, fillvalue="") for line in pair]
     text = "第一章 雨\n" + "".join(f"　　{line}\n" for line in lines)
     done, rows = made(written(tmp_path / "a.txt", text, "gb18030"))
     assert rows[0]["text"].split("\n")[1:] == STORY
