@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -98,6 +99,7 @@ def run(
     3 some items failed, 4 something is missing here, 5 locked by another run, 130/143 interrupted.
     """
     from jobs.manifest import Tally, open_source
+    from jobs.metrics import metering
     from jobs.run import Order
     from jobs.run import run as run_order
 
@@ -106,10 +108,14 @@ def run(
 
         check_manifest(manifest, flags, config, as_json, spoken=False)
         return
-    settings = gather_settings({**flags, **({"max_failures": 1} if fail_fast else {})}, config, folder_of(manifest))
+    with metering(flags.get("metrics_file"), manifest, flags.get("out") or default_folder(manifest)):
+        settings = gather_settings({**flags, **({"max_failures": 1} if fail_fast else {})}, config, folder_of(manifest))
     folder = nameable(settings.out or default_folder(manifest))
     tally = Tally()
-    with open_source(manifest, encoding=settings.encoding) as source, Stop() as stop:
+    with ExitStack() as stack:
+        with metering(settings.metrics_file, manifest, folder):  # from here on the run itself tells how it ends
+            source = stack.enter_context(open_source(manifest, encoding=settings.encoding))
+        stop = stack.enter_context(Stop())
         order = Order(source.path, folder, settings, reader(source, tally, settings.only), command_line())
         try:
             finding = run_order(order, display(quiet, verbose), stop.check)

@@ -81,11 +81,11 @@ class Meter:
     """Renews the file of one run. Without a path it does nothing."""
 
     def __init__(self, path: Path | None, manifest: str, folder: Path, interval_s: float = INTERVAL_S) -> None:
-        """`manifest` is a path, or `-`. Touches no file yet: it may belong to a run that holds the folder."""
+        """`manifest` is a path, `-` or `<stdin>`. Touches no file yet: it may belong to a run that holds the folder."""
         self._path = path
         self._interval_s = interval_s
         self._common = {
-            "manifest": manifest if manifest == "-" else str(Path(manifest).absolute()),
+            "manifest": "-" if manifest in ("-", "<stdin>") else str(Path(manifest).absolute()),
             "folder": str(folder.absolute()),
         }
         self._former: dict[str, float] = {}

@@ -106,6 +106,22 @@ def test_failures_keep_the_last_success(cli: RunCli, tmp_path: Path) -> None:
     assert value(samples, "running") == 0
     assert value(samples, "last_success_timestamp_seconds") == success
 
+    (tmp_path / "m.prom").unlink()
+    (tmp_path / "m.jsonl").unlink()  # the nightly export did not come
+    assert cli(*command, "--engine", "tone").code == 2
+    assert value(read((tmp_path / "m.prom").read_text()), "exit_code") == 2
+
+    (tmp_path / "m.prom").unlink()
+    (tmp_path / "cosyvoice-batch.toml").write_text('profle = "ivr-ulaw"\n')
+    assert cli(*command, "--engine", "tone").code == 2
+    assert value(read((tmp_path / "m.prom").read_text()), "exit_code") == 2
+
+
+def test_standard_input_has_a_name_of_its_own(tmp_path: Path) -> None:
+    for told in ("-", "<stdin>"):
+        Meter(tmp_path / "m.prom", told, tmp_path).end(0)
+        assert 'manifest="-"' in (tmp_path / "m.prom").read_text()
+
 
 def test_it_is_there_while_the_run_goes_on_and_tells_its_end(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "m.jsonl", [{"id": f"i{n}", "text": f"Number {n}."} for n in range(50)])
