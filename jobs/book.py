@@ -148,8 +148,9 @@ def sidecar_of(manifest: Path) -> Path:
 def _named(facts: BookFacts, order: BookOrder) -> BookFacts:
     told: dict[str, Any] = dict(order.facts)
     if "authors" in told:
-        told["authors"] = (told["authors"],)
-    return replace(facts, **{"title": facts.title or order.file.stem, **told})
+        told["authors"] = (told["authors"],) if told["authors"] else ()
+    named = replace(facts, **told)
+    return named if named.title else replace(named, title=order.file.stem)
 
 
 def _columns(facts: BookFacts) -> dict[str, str]:
