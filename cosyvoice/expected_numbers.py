@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import time
 import zipfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -24,6 +25,8 @@ from cosyvoice.self_test import VERSION, Numbers
 log = logging.getLogger(__name__)
 
 _SAMPLES, _SAMPLE_BYTES = 32, 65_536
+_KEPT_S = 90 * 24 * 3600.0
+"""How long a result is kept: models come and go, and a fresh download is a new one each time."""
 _LOCK_S = 300.0
 """How long one worker waits for another that computes the same; then it computes for itself."""
 
@@ -103,7 +106,15 @@ def _write(path: Path, numbers: Numbers) -> None:
         with unfinished.open("wb") as file:
             np.savez(file, **{name: tensor.numpy() for name, tensor in numbers.items()})  # type: ignore[arg-type]
         unfinished.replace(path)
+        _forget_old(path.parent)
     except OSError as error:
         log.warning("the self-test's expected result cannot be kept in %s: %s", path.parent, error)
         with suppress(OSError):  # what was refused above may be refused here too, and is told
             unfinished.unlink(missing_ok=True)
+
+
+def _forget_old(folder: Path) -> None:
+    for path in folder.iterdir():
+        with suppress(OSError):  # another worker forgets the same
+            if time.time() - path.stat().st_mtime > _KEPT_S:
+                path.unlink(missing_ok=True)

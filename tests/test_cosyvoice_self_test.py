@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,9 @@ def test_the_cpus_numbers_are_kept_and_made_anew_when_damaged_or_of_another_mode
     content = bytearray(checkpoint.read_bytes())
     content[100] ^= 1
     checkpoint.write_bytes(content)
+    os.utime(kept[0], (0, 0))
     assert made() == 4, "another checkpoint of the same size"
+    assert not kept[0].exists() and kept[1].exists(), "what is old is forgotten when something new is kept"
     caplog.clear()
     (tmp_path / "file").write_text("no folder")
     for _ in range(2):

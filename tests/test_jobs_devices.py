@@ -142,7 +142,9 @@ def test_the_cpu_stands_by_unless_forbidden() -> None:
     waiting = plan(machine, workers=3).reserve
     assert [seat.device for seat in waiting] == ["cpu"] * 3
     assert dict(waiting[0].environment)["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
-    assert plan(machine, cpu_fallback=False).reserve == ()
+    forbidden = plan(machine, cpu_fallback=False)
+    assert forbidden.reserve == () and not any(seat.cpu_fallback for seat in forbidden.seats)
+    assert all(seat.cpu_fallback for seat in plan(machine).seats)
 
 
 def test_no_accelerator_means_the_cpu_told_only_where_one_was_wanted() -> None:
