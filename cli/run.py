@@ -211,7 +211,9 @@ def default_folder(manifest: str) -> Path:
 def closing_line(summary: Mapping[str, Any], folder: Path) -> str:
     """The run in one line, with what was replaced by something lesser."""
     counts = {state: count for state, count in summary["counts"].items() if count}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items()) or "nothing to do"
+    # Files without a row are kept unless --prune took them, and then they are not counted.
+    words = {"removed": "kept without a row"}
+    told = ", ".join(f"{count} {words.get(state, state)}" for state, count in counts.items()) or "nothing to do"
     rtf = f", real-time factor {summary['rtf']:.2f}" if summary["rtf"] else ""
     if summary["audio_s"] or counts.get("failed") or counts.get("pending"):
         made = f"{summary['audio_s']:.1f} s of audio in {summary['wall_s']:.1f} s{rtf}"
