@@ -35,20 +35,20 @@ class FinishJob:
     """Empty: the item is silence of `lead_ms`."""
     lead_ms: int
     pause_ms: int | None
-    profile: Profile
+    profile: str
     tags: Mapping[str, str]
     temporary: str
 
 
-def work(spec: object, connection: Connection) -> None:
-    """The life of a finisher."""
+def work(profiles: Mapping[str, Profile], connection: Connection) -> None:
+    """The life of a finisher. It is given all profiles once: with every job they would be most of the message."""
     while True:
         message = connection.recv()
         if message[0] == "end":
             return
         job: FinishJob = message[1]
         try:
-            connection.send(("finished", job.item_id, job.temporary, _finish(job)))
+            connection.send(("finished", job.item_id, job.temporary, _finish(job, profiles[job.profile])))
         except OSError as error:
             connection.send(("disk", (error.errno, error.strerror or str(error), job.temporary)))
         except EnvironmentFault as error:
@@ -59,11 +59,11 @@ def work(spec: object, connection: Connection) -> None:
             connection.send(("failed", job.item_id, f"finishing failed: {traceback.format_exc(limit=5)}"))
 
 
-def _finish(job: FinishJob) -> Measured:
+def _finish(job: FinishJob, profile: Profile) -> Measured:
     from jobs.finish import finish, silence
 
     temporary = Path(job.temporary)
     temporary.parent.mkdir(parents=True, exist_ok=True)
     if not job.parts:
-        return silence(job.lead_ms, job.profile, job.tags, temporary)
-    return finish(job.parts, job.lead_ms, job.pause_ms, job.profile, job.tags, temporary)
+        return silence(job.lead_ms, profile, job.tags, temporary)
+    return finish(job.parts, job.lead_ms, job.pause_ms, profile, job.tags, temporary)

@@ -116,9 +116,16 @@ class Planner:
             prepared = replace(prepared, warnings=(*prepared.warnings, warning))
         return prepared
 
-    def cast(self, item: Item) -> Role:
+    def read(self, item: Item) -> tuple[Prepared, Role] | None:
+        """What is spoken and by whom; None where there is nothing to speak. Raises TextFault, Miscast."""
+        facts = self._front_end.look(item.text, self.text_settings(item))
+        if not facts.speakable:
+            return None
+        return self.prepare(item), self._cast(item, facts)
+
+    def _cast(self, item: Item, facts: TextFacts) -> Role:
         """Who speaks the item, what is said in the reference audio spelled out as the text is. Raises Miscast."""
-        role = self._casting.cast(item, self.language(item, self._front_end.look(item.text, self.text_settings(item))))
+        role = self._casting.cast(item, self.language(item, facts))
         if not role.voice.text:
             return role
         return replace(role, voice=replace(role.voice, text=self._spoken(role.voice.text, role.voice.language)))

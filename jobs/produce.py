@@ -5,22 +5,21 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from jobs.checks import level_steps, timbre_steps
-from jobs.checks import told as told_of
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
 from jobs.files import explain, leads_out, make_folder
 from jobs.finisher import ENVIRONMENT, FinishJob, work
-from jobs.journal import Journal, values_of
+from jobs.item_result import result_of
+from jobs.journal import Journal
 from jobs.progress import ItemEnd, Progress
 from jobs.records import Measured
 from jobs.roster import Answer, Roster
 from jobs.schedule import OpenItem, Schedule
-from jobs.speech_rate import units
 from jobs.verify import Ears
 
 if TYPE_CHECKING:
@@ -62,12 +61,12 @@ class Production:
         self._temporary = temporary
         self._schedule = schedule
         self._roster = roster
-        self._finishers = [_finisher(number) for number in range(finishers)]
+        self._profiles = profiles
+        self._finishers = [self._finisher(number) for number in range(finishers)]
         self._in_hand: list[dict[str, OpenItem]] = [{} for _ in self._finishers]
         self._deaths: dict[str, int] = {}
         self._to_finish: deque[OpenItem] = deque()
         self._journal = journal
-        self._profiles = profiles
         self._progress = progress
         self._max_failures = max_failures
         self._failures = 0
@@ -164,7 +163,7 @@ class Production:
             parts=parts,
             lead_ms=opened.prepared.lead_ms if parts else (item.pause_ms or 500),
             pause_ms=item.pause_ms,
-            profile=profile,
+            profile=item.profile,
             tags=tags,
             temporary=str(self._temporary / f"{self._serial}{profile.suffix}"),
         )
@@ -198,7 +197,10 @@ class Production:
             else:
                 self._to_finish.append(opened)
         self._finishers[number].kill()
-        self._finishers[number] = _finisher(number)
+        self._finishers[number] = self._finisher(number)
+
+    def _finisher(self, number: int) -> Child:
+        return Child(f"finisher {number + 1}", work, dict(self._profiles), ENVIRONMENT)
 
     def _enter_done(self, opened: OpenItem, temporary: Path, measured: Measured) -> None:
         """The file gets its name, then the journal says so: dying between the two costs one item's work, no more."""
@@ -215,12 +217,12 @@ class Production:
             return
         except OSError as error:
             raise explain(error, final) from error
-        self._journal.done(opened.item, opened.parts, measured.size_bytes, _result(opened, measured))
+        self._journal.done(opened.item, opened.parts, measured.size_bytes, result_of(opened, measured))
         self._sweep(opened)
         self._progress.item(self._end_of(opened, "done", opened.reason, measured.duration_s))
 
     def _enter_failure(self, opened: OpenItem, reason: str) -> None:
-        self._journal.failed(opened.item.id, reason, _result(opened, None))
+        self._journal.failed(opened.item.id, reason, result_of(opened, None))
         self._sweep(opened)
         self._progress.item(self._end_of(opened, "failed", reason, 0.0))
         self._failures += 1
@@ -231,8 +233,9 @@ class Production:
         for takes in opened.takes.values():
             for take in takes:
                 Path(take.path).unlink(missing_ok=True)
-        if opened.prepared.segments and opened.takes_folder.is_dir() and not any(opened.takes_folder.iterdir()):
-            opened.takes_folder.rmdir()
+        if opened.prepared.segments:
+            with suppress(OSError):  # it was never made, or holds something that is not ours
+                opened.takes_folder.rmdir()
 
     def _end_of(self, opened: OpenItem, state: str, reason: str, audio_s: float) -> ItemEnd:
         return ItemEnd(
@@ -245,77 +248,3 @@ class Production:
             device=", ".join(sorted(opened.devices)),
             retries=opened.retries,
         )
-
-
-def _finisher(number: int) -> Child:
-    return Child(f"finisher {number + 1}", work, None, ENVIRONMENT)
-
-
-def _result(opened: OpenItem, measured: Measured | None) -> dict[str, object]:
-    """What the journal keeps of an item for the reports, as JSON."""
-    segments = opened.prepared.segments
-    return {
-        "spoken": " ".join(segment.spoken.strip() for segment in segments),
-        "segments": [
-            {"written": s.written, "spoken": s.spoken, "language": s.language, "gap": [s.gap.boundary, s.gap.ms]}
-            for s in segments
-        ],
-        "voice": opened.role.voice.name if opened.role else "",
-        "mode": opened.role.mode if opened.role else "",
-        "measured": values_of(measured) if measured else None,
-        "takes": [
-            {
-                "segment": number,
-                "attempt": take.attempt,
-                "seed": take.seed,
-                "faults": list(take.faults),
-                "seconds": round(take.samples / take.sample_rate_hz, 3),
-                "kept": opened.kept.get(number) is take,
-                "level_db": take.level_db,
-                "heard": take.heard,
-                "error_rate": take.error_rate,
-                "likeness": take.likeness,
-            }
-            for number, takes in sorted(opened.takes.items())
-            for take in takes
-        ],
-        "heard": _heard(opened),
-        "error_rate": _error_rate(opened),
-        "errors": [[number, text] for number, texts in sorted(opened.errors.items()) for text in texts],
-        "retries": opened.retries,
-        "resumed_takes": opened.resumed,
-        "device": ", ".join(sorted(opened.devices)),
-        "seconds": round(opened.seconds, 3),
-        "warnings": _warnings(opened),
-        "lexicon_hits": list(opened.prepared.lexicon_hits),
-    }
-
-
-def _heard(opened: OpenItem) -> str | None:
-    """What was heard of the takes that are kept (of a failed item: of the latest ones); None: nobody listened."""
-    takes = [opened.kept.get(number) or takes[-1] for number, takes in sorted(opened.takes.items())]
-    if all(take.heard is None for take in takes):
-        return None
-    return " ".join(take.heard or "" for take in takes).strip()
-
-
-def _error_rate(opened: OpenItem) -> float | None:
-    """The error rate over all kept takes, each by the length of its text."""
-    heard = [
-        (take.error_rate, len(units(opened.prepared.segments[number].spoken)))
-        for number, take in opened.kept.items()
-        if take.error_rate is not None
-    ]
-    length = sum(many for _, many in heard)
-    return round(sum(rate * many for rate, many in heard) / length, 4) if length else None
-
-
-def _warnings(opened: OpenItem) -> list[str]:
-    """What a person should know of an item: of its text, its voice, and the takes that were kept."""
-    told = [*opened.prepared.warnings, *(opened.role.warnings if opened.role else ())]
-    for number, take in sorted(opened.kept.items()):
-        told += [f"segment {number + 1}: {remark}" for remark in take.remarks]
-        told += [f"segment {number + 1} {words}" for words in told_of(take)]
-    kept = [take for _, take in sorted(opened.kept.items())]
-    told += [*level_steps(kept), *timbre_steps(kept)]
-    return list(dict.fromkeys(told))

@@ -204,9 +204,8 @@ class Schedule:
             self._end(opened)
 
     def _read(self, item: Item) -> tuple[Prepared, Role | None]:
-        if not self._planner.speakable(item):
-            return Prepared(()), None  # `empty=silence`: planning let nothing else through
-        return self._planner.prepare(item), self._planner.cast(item)
+        # `empty=silence`: planning let nothing else through that has nothing to speak.
+        return self._planner.read(item) or (Prepared(()), None)
 
     def _resume(self, opened: OpenItem) -> None:
         """Take over what an interrupted run has spoken of this very text with this very voice."""

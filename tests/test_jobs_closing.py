@@ -16,7 +16,8 @@ from jobs.files import STATE_FOLDER, leads_out, open_fresh, refuse_links, replac
 from jobs.journal import Journal, values_of
 from jobs.progress import ItemEnd, Totals
 from jobs.records import Item
-from jobs.report import NAMES, renew_reports
+from jobs.report import renew_reports
+from jobs.report_items import NAMES
 from jobs.report_rows import ItemRow, RunFacts
 
 NIGHTS = [
