@@ -100,7 +100,7 @@ _ABBREVIATIONS = {
     "Tues": "Tuesday",
     "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
     "appt": "appointment", "Appt": "Appointment", "temp": "temperature", "viz": "namely",
-    "Bldg": "Building", "bldg": "building", "Fl": "Floor",
+    "Bldg": "Building", "bldg": "building",
     "col": "column", "Op": "Opus", "op": "opus",
 }  # fmt: skip
 _ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
@@ -115,8 +115,12 @@ _NUMBERED = re.compile(
     r"|extension|platform|lot|unit|bus|route|model|part|issue|patient|prisoner|exhibit|symphony|sonata|concerto|quartet"
     r"|rule|cabin|bed|booking|confirmation|member|check|file|report|gate|track|seat|platform|apartment),?\s$"
 )
+_MEASURED_TEMP = re.compile(r"(?i)\b(?:the|room|body|water|air|outside|current|high|low)\s$")
+_COUNTED = re.compile(
+    r"(?i)\b(?:one|two|three|four|five|six|eight|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty|few)\s$"
+)
 _RANKED = re.compile(r"(?i)\b(?:the|our|his|her|their|my|your|ranked|rated|seed|world['’]s)\s$")
-_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p", "Op", "op", "Fl", "col")
+_BEFORE_NUMBER = ("Rm", "max", "Max", "ch", "Ch", "no", "exp", "p", "Op", "op", "col")
 _LOWER_NUMBER = "vol|Vol|ext|Ext|Fig|fig|pp|ed|min|hr|est"
 
 
@@ -130,10 +134,20 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     if name in _BEFORE_NUMBER and following[:1] not in ("\ue000", *"0123456789"):
         return None
+    if name == "temp" and not _MEASURED_TEMP.search(before(match, 12)):
+        return None
+    if name == "min" and _COUNTED.search(before(match, 12)):
+        return "minutes" + match["next"]
     if name in ("ed", "min", "hr", "est", "temp") and (not following or following[:1].isupper()):
         return None
     ends = not following or (name in _ENDING and _SENTENCE_START.match(following))
     return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
+
+
+@_rule(r"\bFl\.(?=\s?(?:[0-9]{1,2}(?![0-9])|\ue000{1,2}(?!\ue000)))", needs=r"Fl\.")
+def _floor(match: re.Match[str], order: DateOrder) -> str:
+    """Fl. 2; not Florida before its ZIP code."""
+    return "Floor"
 
 
 @_rule(r"\b(?P<w>[NSEW])\.(?=\s(?:entrance|exit|side|wing|gate|tower|lot|end|bank|shore|coast)\b)", needs=r"[NSEW]\.")

@@ -39,7 +39,9 @@ def _street(match: re.Match[str], order: DateOrder) -> str:
     rf"(?:(?:{_STREET})\b|\ue000))",
     needs=f"(?:{_STREET})\\b|\ue000",
 )
-def _house(match: re.Match[str], order: DateOrder) -> str:
+def _house(match: re.Match[str], order: DateOrder) -> str | None:
+    if len(match["n"]) < 3 and not match["l"] and not match["side"]:
+        return None  # said as any number, and it may be the day of a month
     side = f" {_SIDES[match['side']]}" if match["side"] else ""
     return house_number(match["n"]) + (f" {match['l']}" if match["l"] else "") + side
 

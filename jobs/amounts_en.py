@@ -1,9 +1,8 @@
-"""Amounts in English text: percent, units, powers, fractions."""
+"""Amounts in English text: percent, units, powers."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from functools import lru_cache
 
 from jobs.attributive_en import counts_as_adjective
@@ -13,9 +12,9 @@ from jobs.forms import (
     NUMBER,
     DateOrder,
 )
-from jobs.numbers_en import cardinal, decade, decimal, digits, ordinal
+from jobs.numbers_en import cardinal, decade, decimal, digits
 from jobs.readings_en import SCALES
-from jobs.rules import Rule, RuleBook, after, before
+from jobs.rules import Rule, RuleBook, after
 
 _book = RuleBook()
 _rule = _book.add
@@ -131,72 +130,24 @@ _MEASURED = (
 
 
 @lru_cache(4)
-def _quotes(line: str) -> tuple[int, ...]:
-    """Where quotation marks stand that follow no digit."""
-    return tuple(found.start() for found in re.finditer('(?<![0-9])["“”]', line))
+def _inch_marks(line: str) -> frozenset[int]:
+    """Where straight marks stand that close no quotation and follow a digit."""
+    marks, is_open = set(), False
+    for found in re.finditer('["“”]', line):
+        if found[0] == '"' and not is_open and line[found.start() - 1 : found.start()].isdigit():
+            marks.add(found.start())
+        else:
+            is_open = found[0] == "“" or (found[0] == '"' and not is_open)
+    return frozenset(marks)
 
 
 @_rule(rf'{FREE}(?P<n>{_INCHES})["″](?![0-9A-Za-z"])', needs='["″]')
 def _inch_mark(match: re.Match[str], order: DateOrder) -> str | None:
     """a 6" sub, 27" wide; not the end of a quotation that was opened before."""
-    if match[0][-1] == '"' and bisect_left(_quotes(match.string), match.start()) % 2:
+    if match[0][-1] == '"' and match.end() - 1 not in _inch_marks(match.string):
         return None
     adjective = re.match(rf"\s(?!(?:{_MEASURED})\b)[A-Za-z]", after(match))
     return f"{decimal(match['n'])} {'inch' if match['n'] == '1' or adjective else 'inches'}"
-
-
-@_rule(rf"{FREE}(?P<a>[0-9]{{2,3}})/(?P<b>[0-9]{{2,3}})(?:\s?(?P<u>mmHg|mm Hg))?(?![0-9/A-Za-z])", needs="/")
-def _blood_pressure(match: re.Match[str], order: DateOrder) -> str | None:
-    if not match["u"] and not re.search(r"(?i)(?:blood pressure|\bBP)[^0-9.]{0,12}$", before(match, 30)):
-        return None
-    unit = " millimeters of mercury" if match["u"] else ""
-    return f"{cardinal(match['a'])} over {cardinal(match['b'])}{unit}"
-
-
-@_rule(r"(?<![0-9A-Za-z/.])(?P<s>(?P<a>0[0-9])/(?P<b>[0-9]{2}))(?![0-9/])", needs="0[0-9]/")
-def _month_of_a_card(match: re.Match[str], order: DateOrder) -> str:
-    """exp. 09/27: no fraction starts with a zero."""
-    return f"{digits(match['a'])}, {cardinal(match['b']) if match['b'][0] != '0' else digits(match['b'])}"
-
-
-@_rule(rf"{FREE}(?P<a>{NUMBER})/(?P<b>[0-9]{{1,3}})(?![0-9/A-Za-z]|\.[0-9])", needs="/")
-def _marks(match: re.Match[str], order: DateOrder) -> str | None:
-    """9.5/10 and 10/10 are marks out of ten."""
-    if "." not in match["a"] and (match["a"] != match["b"] or match["a"] == "50"):
-        return None
-    return f"{decimal(match['a'])} out of {cardinal(match['b'])}"
-
-
-@_rule(
-    r"\b(?i:odds(?: are| of| at|:)?) (?P<s>(?P<a>[0-9]{1,3})/(?P<b>[0-9]{1,3}))(?![0-9/])"
-    r"|(?<![0-9/.])(?P<t>50[-–/]50)(?![0-9/-])"
-)
-def _odds(match: re.Match[str], order: DateOrder) -> str:
-    return "fifty fifty" if match["t"] else f"{cardinal(match['a'])} to {cardinal(match['b'])}"
-
-
-@_rule(
-    rf"{FREE}(?P<a>{NUMBER})/(?P<per>day|night|week|month|mo|year|yr|hour|hr|min|person|dose|item|page)\b", needs="/"
-)
-def _per_day(match: re.Match[str], order: DateOrder) -> str:
-    """max 8/day."""
-    return f"{decimal(match['a'])} per {per_unit(match['per'])}"
-
-
-@_rule(
-    r"(?<![0-9A-Za-z.,])(?:(?P<w>[0-9]{1,4})[ -])?(?P<a>[0-9]{1,3})/(?P<b>[1-9][0-9]{0,3})(?:th|ths)?(?![0-9/.A-Za-z])"
-    rf"(?:\s(?P<u>{UNIT})(?![A-Za-z0-9])(?:\.(?=\s[a-z]|[,;:)]))?)?",
-    needs="/",
-)
-def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
-    if match[0] in ("24/7", "9/11"):
-        return None
-    spoken = _fraction_words(match["a"], match["b"], bool(match["w"]))
-    if match["w"]:
-        return f"{cardinal(match['w'])} and {spoken}" + (f" {UNITS[match['u']][1]}" if match["u"] else "")
-    return spoken + (
-        f" of {'an' if UNITS[match['u']][0][0] in 'aeiou' else 'a'} {UNITS[match['u']][0]}" if match["u"] else ""
-    )
 
 
 @_rule(
@@ -277,27 +228,6 @@ def _subscript(match: re.Match[str], order: DateOrder) -> str:
 def _scientific(match: re.Match[str], order: DateOrder) -> str:
     sign = "minus " if match["n"].startswith("-") else ""
     return f"{decimal(match['a'])} times ten to the power of {sign}{cardinal(match['n'].lstrip('+-'))}"
-
-
-@_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11)(?![0-9/])")
-def _idiom(match: re.Match[str], order: DateOrder) -> str:
-    return " ".join(cardinal(part) for part in match[0].split("/"))
-
-
-def _fraction_words(top: str, bottom: str, after_whole: bool = False) -> str:
-    many = int(top) != 1
-    name = {"2": "halves" if many else "half", "4": "quarters" if many else "quarter"}.get(bottom)
-    if name is None:
-        name = ordinal(bottom) + ("s" if many else "")
-    return f"{'a' if after_whole and not many else cardinal(top)} {name}"
-
-
-@_rule(r"(?P<w>[0-9]+)?\s?(?P<f>[½⅓⅔¼¾⅛])", needs="[½⅓⅔¼¾⅛]")
-def _vulgar(match: re.Match[str], order: DateOrder) -> str:
-    top, bottom = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅛": (1, 8)}[match["f"]]
-    return (f"{cardinal(match['w'])} and " if match["w"] else "") + _fraction_words(
-        str(top), str(bottom), bool(match["w"])
-    )
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -42,7 +42,10 @@ def _short_date(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 _DAY_OF_A_YEAR = r"(?:1[0-2]|0?[1-9]|[12][0-9]|3[01])/(?:3[01]|[12][0-9]|0?[1-9])"
-_NO_FRACTION = r"(?![0-9A-Za-z/]|\.[0-9]|\s(?:of|an?|the|cups?|inch|miles?|hours?|teaspoons?|tablespoons?|full)\b)"
+_NO_FRACTION = (
+    r"(?![0-9A-Za-z/]|\.[0-9]|\s(?:of|an?|the|cups?|inch|inches|miles?|hours?|teaspoons?|tablespoons?|full|time|beat"
+    r"|rhythm|scale|majority)\b)"
+)
 
 
 @_rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from jobs import abbreviations_en, addresses_en, amounts_en, codes_en, moments_en, money_en, plain_en
+from jobs import abbreviations_en, addresses_en, amounts_en, codes_en, fractions_en, moments_en, money_en, plain_en
 from jobs.numbers_en import digits
 from jobs.readings_en import address, code
 from jobs.rules import Rule, address_rules
@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     *codes_en.RULES,
     *moments_en.RULES,
     *money_en.RULES,
+    *fractions_en.RULES,
     *amounts_en.RULES,
     *plain_en.RULES,
     *abbreviations_en.RULES,

@@ -45,7 +45,7 @@ def _standard(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    rf"(?<![0-9A-Za-z.])(?P<c>[Cc](?:a\.?|irca)|c\.)\s?(?P<y>[1-9][0-9]{{2,3}}|[1-9][0-9]{{1,3}}(?=\s(?:BC|B\.C\.|AD|A\.D\.)))"
+    rf"(?<![0-9A-Za-z.])(?P<c>[Cc](?:a\.|irca)|c\.)\s?(?P<y>[1-9][0-9]{{2,3}}|[1-9][0-9]{{1,3}}(?=\s(?:BC|B\.C\.|AD|A\.D\.)))"
     rf"(?:\s?{DASH}\s?(?P<z>[1-9][0-9]{{1,3}}))?(?![0-9A-Za-z]|[.,:%][0-9])",
     needs="[Cc]",
 )

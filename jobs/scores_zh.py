@@ -22,7 +22,9 @@ _AFTER = re.compile(
     r"\s?的?(?:战(?![斗争士友役机火况备])|大?比分|比例|获胜|领先|落后|取胜|胜出|胜(?![利地])|负(?![责担重])|平(?![台时均安息静稳常凡整])|险胜|大胜|完胜|惜败|不敌|逆转|击败|力克|淘汰"
     r"|击退|横扫|拿下|直落|夺冠|夺魁|告负|小胜|轻取|速胜)"
 )
-_STARTS = re.compile(r"\s?(?:开[始球打赛播场]|举行|结束|直播|播出|进行|之?[前后](?!来)|左右|[到至起])")
+_STARTS = re.compile(
+    r"\s?(?:开[始球打赛播场]|举行|结束|直播|播出|进行|之?[前后](?!来)|左右|[到至起]|为[准界止始期]|[计算])"
+)
 _PAIR = r"[0-9]{1,4}:[0-9]{1,4}"
 
 
@@ -35,8 +37,10 @@ def _scores(match: re.Match[str], order: DateOrder) -> str | None:
     return re.sub(_PAIR, lambda pair: _read(pair[0]), match["s"])
 
 
-@_rule(rf"{FREE}(?<!:)(?P<s>{_PAIR})(?![0-9:])", needs="[0-9]:[0-9]")
+@_rule(rf"{FREE}(?<!:)(?P<s>{_PAIR})(?![0-9:]|\s?[-–—~～])", needs="[0-9]:[0-9]")
 def _score(match: re.Match[str], order: DateOrder) -> str | None:
+    if match["s"].endswith(":00"):
+        return None
     known = match["s"] in ("16:10", "21:10")
     is_time = parse_clock(match["s"]) is not None and len(match["s"].split(":")[1]) == 2
     return None if is_time and not known and not _is_said(match) else _read(match["s"])
