@@ -115,6 +115,27 @@ def instructions(path: Path) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.suffix)
+def test_arguments_of_a_build_are_declared_and_used(path: Path) -> None:
+    """Docker drops a --build-arg that no ARG names; an ARG before FROM is known to FROM alone."""
+    text = path.read_text(encoding="utf-8")
+    found = instructions(path)
+    words = [word for word, _ in found]
+    early = {rest.split("=")[0] for word, rest in found[: words.index("FROM")] if word == "ARG"}
+    late = {rest.split("=")[0] for word, rest in found[words.index("FROM") :] if word == "ARG"}
+    assert set(re.findall(r"--build-arg (\w+)", text)) <= early | late
+    assert all(f"${{{name}}}" in found[words.index("FROM")][1] for name in early)
+    runs = " ".join(rest for word, rest in found if word == "RUN")
+    assert all(f"${{{name}}}" in runs or name.startswith("PIP_") for name in late)
+
+
+@pytest.mark.parametrize("path", [*DOCKERFILES, PAGE], ids=lambda path: path.suffix)
+def test_containers_have_somebody_who_hands_signals_on(path: Path) -> None:
+    """As process 1 the program hears no SIGTERM before it has asked for it."""
+    calls = re.findall(r"docker run .*", unfolded(path.read_text(encoding="utf-8")))
+    assert calls and all(" --init " in call for call in calls)
+
+
 def test_there_is_an_image_for_each_kind_of_device() -> None:
     assert [path.suffix for path in DOCKERFILES] == [".ascend", ".cpu", ".cuda", ".mlu"]
 
@@ -208,7 +229,7 @@ def test_crontab_lines() -> None:
         for line in (DEPLOY / "cron/cosyvoice-batch").read_text(encoding="utf-8").splitlines()
         if line and not line.startswith("#") and not re.match(r"[A-Z_]+=", line)
     ]
-    assert len(lines) == 2
+    assert lines
     for line in lines:
         times, user, command = line.split(maxsplit=6)[:5], line.split()[5], line.split(maxsplit=6)[6]
         for value, (low, high) in zip(times, [(0, 59), (0, 23), (1, 31), (1, 12), (0, 7)], strict=True):
@@ -216,24 +237,61 @@ def test_crontab_lines() -> None:
         assert user == "cosyvoice"
         assert "%" not in command.replace("\\%", ""), "cron ends a command at a percent sign"
         assert subprocess.run(["sh", "-n", "-c", command]).returncode == 0
+    folder = re.search(r"cd (\S+)", lines[0])
+    assert folder and len(lines) == 1, "a second job is an example: a folder that is not there is a mail every night"
+
+
+def test_cron_has_the_environment_of_the_playbook() -> None:
+    """Without the segmenter's folder every night ended with a warning, and Chinese was cut otherwise."""
+    crontab = (DEPLOY / "cron/cosyvoice-batch").read_text(encoding="utf-8")
+    given = dict(re.findall(r"^([A-Z_]+)=(.*)$", crontab, re.MULTILINE))
+    (play,) = yaml.safe_load((DEPLOY / "ansible/site.yml").read_text(encoding="utf-8"))
+    variables = play["vars"]
+    for name, value in variables["cosyvoice_environment"].items():
+        for key in ("cosyvoice_models_folder", "cosyvoice_jobs_folder"):
+            value = value.replace(f"{{{{ {key} }}}}", variables[key])
+        assert given[name] == value
+        assert f"{name}={value}" in PAGE.read_text(encoding="utf-8")
+    assert given["MAILTO"] == "root"  # a mailbox that every system has
+
+
+def test_run_log_is_rotated_as_the_user_of_the_jobs() -> None:
+    """logrotate leaves out a folder that is not root's, unless it is told whose it is."""
+    text = (DEPLOY / "logrotate/cosyvoice-batch").read_text(encoding="utf-8")
+    service = unit(UNITS[0])["Service"]
+    assert f"su {service['User']} {service['Group']}" in text
+    assert str(Path(service["WorkingDirectory"]).parent / "*/*-out/run.log") in text
 
 
 def test_playbook() -> None:
     (play,) = yaml.safe_load((DEPLOY / "ansible/site.yml").read_text(encoding="utf-8"))
-    tasks = play["tasks"] + play["handlers"]
-    handlers = {task["name"] for task in play["handlers"]}
+    tasks = [inner for task in play["tasks"] for inner in task.get("block", [task])]
     for task in tasks:
         modules = [key for key in task if key.startswith("ansible.builtin.")]
         assert len(modules) == 1 and task["name"], task
-        assert task.get("notify") is None or task["notify"] in handlers
-    named = {item for task in tasks for item in task.get("loop", []) if str(item).startswith("cosyvoice-batch@")}
-    assert named == {path.name for path in UNITS}
+        # A command that says nothing of it counts as a change in every play.
+        if modules == ["ansible.builtin.command"]:
+            assert "changed_when" in task or "creates" in task["ansible.builtin.command"], task["name"]
+    files = {item["from"]: item["to"] for task in tasks for item in task.get("loop", []) if isinstance(item, dict)}
+    assert set(files) == {f"systemd/{path.name}" for path in UNITS} | {"logrotate/cosyvoice-batch"}
+    assert all((DEPLOY / source).is_file() and Path(source).name == Path(to).name for source, to in files.items())
     words = [task["ansible.builtin.command"].get("argv") for task in tasks if "ansible.builtin.command" in task]
     calls = [argv[5:] for argv in words if isinstance(argv, list) and argv[0] == "runuser"]
     assert [call[0] for call in calls] == ["models", "doctor"]
     assert calls[0][1] in known_commands()["models"].commands
     used = set(re.findall(r"\bcosyvoice_\w+", json.dumps(play)))
-    assert used == set(play["vars"])
+    assert used - {"cosyvoice_batch"} == set(play["vars"])
+
+
+def test_a_cut_off_installation_is_made_up_for() -> None:
+    """Whether to install hangs on what is written down after it, not on whether the wheel was just copied."""
+    (play,) = yaml.safe_load((DEPLOY / "ansible/site.yml").read_text(encoding="utf-8"))
+    (install,) = [task for task in play["tasks"] if "block" in task]
+    last = install["block"][-1]["ansible.builtin.copy"]
+    (reads,) = [task for task in play["tasks"] if "ansible.builtin.slurp" in task]
+    assert reads["ansible.builtin.slurp"]["src"] == last["dest"]
+    assert reads["register"] in install["when"]
+    assert "handlers" not in play, "they are lost when a later task fails"
 
 
 # -- alerts ----------------------------------------------------------------------------------------------------------
@@ -254,6 +312,31 @@ def test_alert_rules_use_metrics_that_are_written() -> None:
         assert rule["annotations"]["summary"]
     mentioned = re.findall(r"`(CosyvoiceBatch\w+)`", (ROOT / "docs/metrics.md").read_text(encoding="utf-8"))
     assert set(mentioned) <= {rule["alert"] for rule in found}
+
+
+RULES = DEPLOY / "prometheus/cosyvoice-batch.rules.yml"
+RULES_TEST = DEPLOY / "prometheus/cosyvoice-batch.test.yml"
+
+
+def test_every_alert_is_tried_firing_and_still() -> None:
+    rules = yaml.safe_load(RULES.read_text(encoding="utf-8"))
+    trial = yaml.safe_load(RULES_TEST.read_text(encoding="utf-8"))
+    assert trial["rule_files"] == [RULES.name]
+    alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"]}
+    cases = [case for test in trial["tests"] for case in test["alert_rule_test"]]
+    assert {case["alertname"] for case in cases if case.get("exp_alerts")} == alerts
+    assert {case["alertname"] for case in cases if not case.get("exp_alerts")} == alerts
+    for series in (entry["series"] for test in trial["tests"] for entry in test["input_series"]):
+        name, labels = series.removeprefix(PREFIX).split("{")
+        used = set(re.findall(r"(\w+)=", labels)) - {"instance"}
+        assert used == {"manifest", "folder", *METRICS[name].labels}, series
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Prometheus' promtool")
+def test_promtool_agrees() -> None:
+    for command in (["check", "rules", RULES.name], ["test", "rules", RULES_TEST.name]):
+        done = subprocess.run(["promtool", *command], cwd=RULES.parent, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_no_machine_and_no_registry_is_named() -> None:
