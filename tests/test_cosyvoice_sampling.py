@@ -25,7 +25,7 @@ def test_candidates_repeats_and_final_distribution_equal_the_references() -> Non
     assert [row for row in rows if not row[1] <= row[2]] == []
 
 
-@pytest.mark.parametrize("row", [1, 4, 8, 13, 14, 19, 26])
+@pytest.mark.parametrize("row", [1, 4, 8, 13, 14, 19, 24])
 def test_draws_follow_the_references_distribution(row: int) -> None:
     ras = dict(np.load(DATA / "ras.npz"))
     logits, recent, config = sampling_row(ras, row)
