@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.book_headings import Heading, heading_of, is_contents_heading
@@ -11,6 +11,8 @@ from jobs.book_records import Reading
 
 _CHARS_PER_ENTRY = 100
 _FEWEST_ENTRIES = 3
+_LINES_ABOVE_ENTRIES = 3
+"""`CHAP. PAGE` may stand above the entries."""
 _SUBTITLE_CHARS = 60
 _LEADERS = re.compile(r"(?:[.…·\s　]{3,}|\t| {2,})[\divxl]+\s*$")
 _MID_SENTENCE = re.compile(r"[^.!?。！？…”’」』\"')）:：]$")
@@ -107,7 +109,40 @@ def _contents(lines: Sequence[str], candidates: Sequence[tuple[int, Heading]]) -
         if entries >= (1 if named >= 0 else _FEWEST_ENTRIES) and chars <= _CHARS_PER_ENTRY * max(entries, 3):
             end = _contents_end(lines, candidates, at, repeat)
             return (named, end, 1) if named >= 0 else (at, end, 0)
-    return 0, 0, 0
+    return next(_numbered_contents(lines, candidates), (0, 0, 0))
+
+
+def _numbered_contents(
+    lines: Sequence[str], candidates: Sequence[tuple[int, Heading]]
+) -> Iterator[tuple[int, int, int]]:
+    """Entries that name chapters otherwise than the text does (`I. The Storm` for `CHAPTER I.`): numbers of pages tell.
+
+    They end with the last paragraph that has one, before a paragraph without.
+    """
+    for named, heading in candidates[:12]:
+        if not is_contents_heading(heading.text):
+            continue
+        end, paged, without = named + 1, 0, 0
+        for start, stop in _groups(lines, named + 1):
+            pages = sum(_LEADERS.search(line) is not None for line in lines[start:stop])
+            without += stop - start if not pages else 0
+            if not pages and (paged or without > _LINES_ABOVE_ENTRIES):
+                break
+            if pages:
+                end, paged = stop, paged + pages
+        if paged >= _FEWEST_ENTRIES and any(named < at < end for at, _ in candidates):
+            yield named, end, 1
+
+
+def _groups(lines: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+    """Runs of lines without an empty one among them, as (first, after the last)."""
+    for at in range(start, len(lines)):
+        if not lines[at].strip():
+            if start < at:
+                yield start, at
+            start = at + 1
+    if start < len(lines):
+        yield start, len(lines)
 
 
 def _contents_end(lines: Sequence[str], candidates: Sequence[tuple[int, Heading]], start: int, repeat: int) -> int:

@@ -12,7 +12,7 @@ from jobs.measure import word_set
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _SKIPPED = word_set(
     "head script style template noscript svg object iframe audio video canvas button select textarea nav rp rtc"
-    " math figcaption"
+    " math figcaption del"
 )
 _EMPHASIS = frozenset(("em", "strong", "i", "b"))
 _NOTE_ELEMENTS = frozenset(("p", "li", "dd", "dt", "aside", "div", "section"))

@@ -18,6 +18,8 @@ _COPYRIGHT = re.compile(
     r"ISBN|all rights reserved|©|\(c\) ?\d{4}|版权所有|版權所有|侵权必究|图书在版编目|著作権", re.IGNORECASE
 )
 _COPYRIGHT_CHARS = 6000
+_COPYRIGHT_TITLED_CHARS = 600
+"""Under a title, a single sign in a longer text may be a word of the story."""
 
 
 def squeeze(text: str) -> str:
@@ -51,10 +53,18 @@ def kind_of(title: str, blocks: Sequence[Block], named: str = "") -> str:
         return named
     if by_title:
         return by_title
+    return named or ("copyright" if _is_copyright_page(title, blocks) else "chapter")
+
+
+def _is_copyright_page(title: str, blocks: Sequence[Block]) -> bool:
+    """A numbered chapter in which a site claims its rights, or somebody reads a book's ISBN, is a chapter."""
     chars = sum(len(block.text) for block in blocks)
-    if not named and chars < _COPYRIGHT_CHARS and any(_COPYRIGHT.search(block.text) for block in blocks):
-        return "copyright"
-    return named or "chapter"
+    if chars >= _COPYRIGHT_CHARS:
+        return False
+    signs = {found[0].lower() for block in blocks for found in _COPYRIGHT.finditer(block.text)}
+    if not signs or any(block.kind == "heading" and heading_of(block.plain) is not None for block in blocks):
+        return False
+    return not title or len(signs) > 1 or chars < _COPYRIGHT_TITLED_CHARS
 
 
 def split_at_headings(blocks: Iterable[Block], depth: int | None, book_title: str = "") -> Iterator[Chapter]:

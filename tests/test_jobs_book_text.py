@@ -372,3 +372,25 @@ def test_a_real_size_novel_takes_linear_time(tmp_path: Path) -> None:
         return time.process_time() - started
 
     assert seconds(160) < 8 * seconds(40) + 0.5  # 2 MB against 0.5 MB
+
+
+def test_a_table_of_contents_with_pages_may_name_chapters_otherwise(tmp_path: Path) -> None:
+    body = textwrap.fill(PROSE, 70)
+    text = "THE STORM\n\n\nCONTENTS\n\n CHAP.      PAGE\n\n  I. A STORM THAT CAME\n     AT NIGHT ........ 1\n\n"
+    text += " II. MR. PENROSE      17\n\n     EPILOGUE         58\n\n     FOOTNOTES        60\n\n\nTo my mother.\n\n"
+    for heading in ("CHAPTER I.\n\nA STORM THAT CAME AT NIGHT", "CHAPTER II.\n\nMR. PENROSE", "EPILOGUE"):
+        text += f"{heading}\n\n\n" + f"{body}\n\n" * 20
+    done, rows = made(written(tmp_path / "a.txt", text), skip=("contents", "titlepage"))
+    assert listed(done)[-3:] == [
+        (2, "chapter", "CHAPTER I. A STORM THAT CAME AT NIGHT"), (3, "chapter", "CHAPTER II. MR. PENROSE"),
+        (4, "epilogue", "EPILOGUE"),
+    ]  # fmt: skip
+    assert rows[0]["text"] == "To my mother."
+
+
+def test_a_numbered_chapter_is_no_copyright_page(tmp_path: Path) -> None:
+    site = f"第1章 雨夜\n\n　　{HAN}。\n\n　　版权所有，侵权必究。\n\n第2章 雪\n\n　　{HAN}。\n"
+    assert [kind for _, kind, _ in listed(made(written(tmp_path / "a.txt", site))[0])] == ["chapter", "chapter"]
+    page = "# A Tale\n\n© 2020 A. Writer. All rights reserved.\n\n# The Letter\n\nHe read the ISBN. " + PROSE * 3
+    done, _ = made(written(tmp_path / "b.md", page))
+    assert listed(done) == [(0, "copyright", "A Tale"), (1, "chapter", "The Letter")]
