@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.options import JsonOption, QuietOption
 from cli.output import complain, result, text
-from cli.run import JsonOption, QuietOption
 from cli.status import ExitStatus
 from jobs.errors import UserError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.book_told import list_chapters, tell
-from cli.run import JsonOption
+from cli.options import JsonOption
 from jobs.errors import UserError
 
 if TYPE_CHECKING:

@@ -9,49 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import gather_settings, with_settings
+from cli.config import gather_settings
+from cli.options import ConfigOption, JsonOption, ManifestArgument, ShowOption, with_settings
 from cli.output import complain, count, problems, result, table, text
-from cli.run import (
-    ConfigOption,
-    JsonOption,
-    ManifestArgument,
-    ShowOption,
-    default_folder,
-    folder_of,
-    reader,
-    tell_notes,
-)
-
-CHECK_OPTIONS = (
-    "out",
-    "profile",
-    "voice",
-    "language",
-    "date_order",
-    "lexicon",
-    "empty",
-    "seed",
-    "engine",
-    "model",
-    "devices",
-    "min_free_memory",
-    "cpu_fallback",
-    "precision",
-    "workers",
-    "workers_per_device",
-    "threads",
-    "fresh",
-    "only",
-    "limit",
-    "strict",
-    "encoding",
-    "profiles_folder",
-    "voices_folder",
-    "segmenter_model",
-)
+from cli.run import default_folder, folder_of, reader, tell_notes
+from cli.settings_table import PLANNING, SPEAKING
 
 
-@with_settings(*CHECK_OPTIONS)
+@with_settings(SPEAKING, PLANNING)
 def check(
     manifest: ManifestArgument,
     flags: Mapping[str, Any],

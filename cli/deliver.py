@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import complain, result
 from cli.profiles import FolderOption, named_profile
-from cli.run import JsonOption
 from cli.status import ExitStatus
 
 

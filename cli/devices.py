@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from cli.options import JsonOption
 from cli.output import result, table, text
-from cli.run import JsonOption
 
 if TYPE_CHECKING:
     from jobs.devices import Device

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import result, table
-from cli.run import JsonOption
 from cli.status import ExitStatus
 
 

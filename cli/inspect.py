@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import complain, result, table, text
 from cli.profiles import FolderOption, named_profile
-from cli.run import JsonOption
 from cli.status import ExitStatus
 from jobs.errors import UserError
 

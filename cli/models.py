@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import complain, result, table, text
-from cli.run import JsonOption
 from cli.status import ExitStatus
 from jobs.errors import EnvironmentFault, UserError
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import result, table, text
-from cli.run import JsonOption
 from jobs.errors import UserError
 from presets.catalog import PresetError, Profile, profiles
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import complain, result
-from cli.run import JsonOption
 from jobs.errors import UserError
 
 

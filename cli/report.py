@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.options import JsonOption, ShowOption
 from cli.output import result, table, text
-from cli.run import JsonOption, ShowOption
 from jobs.errors import UserError
 
 

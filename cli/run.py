@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import gather_settings, with_settings
+from cli.config import gather_settings
+from cli.options import ConfigOption, JsonOption, ManifestArgument, QuietOption, VerboseOption, with_settings
 from cli.output import complain, count, display, problems, result
+from cli.settings_table import ALL
 from cli.stop import Stop
 from jobs.errors import InvalidInput, Problem, UserError
 from jobs.problem_groups import Gathered
@@ -23,61 +25,8 @@ if TYPE_CHECKING:
 
 NOTES_SHOWN = 20
 
-RUN_OPTIONS = (
-    "out",
-    "profile",
-    "voice",
-    "language",
-    "date_order",
-    "lexicon",
-    "empty",
-    "seed",
-    "engine",
-    "model",
-    "devices",
-    "min_free_memory",
-    "cpu_fallback",
-    "precision",
-    "workers",
-    "workers_per_device",
-    "threads",
-    "recycle_memory",
-    "heartbeat_s",
-    "takes",
-    "bad_takes",
-    "verify",
-    "verify_model",
-    "verify_threshold",
-    "verify_policy",
-    "listeners",
-    "timbre_threshold",
-    "max_failures",
-    "keep_going",
-    "strict",
-    "fresh",
-    "only",
-    "limit",
-    "prune",
-    "wait_s",
-    "encoding",
-    "metrics_file",
-    "profiles_folder",
-    "voices_folder",
-    "segmenter_model",
-)
 
-ManifestArgument = Annotated[str, typer.Argument(help="JSONL, CSV or TSV file, also .gz; `-` reads standard input.")]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(help="Config file with these options as keys. (default: cosyvoice-batch.toml beside MANIFEST)"),
-]
-ShowOption = Annotated[int, typer.Option("--show", help="Most rows of a table or list; 0: all.", min=0)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout. (default: no)")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. (default: no)")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. (default: no)")]
-
-
-@with_settings(*RUN_OPTIONS)
+@with_settings(ALL)
 def run(
     manifest: ManifestArgument,
     flags: Mapping[str, Any],

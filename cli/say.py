@@ -12,40 +12,17 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import gather_settings, with_settings
+from cli.config import gather_settings
+from cli.options import JsonOption, QuietOption, VerboseOption, with_settings
 from cli.output import complain, display, result, text
-from cli.run import JsonOption, QuietOption, VerboseOption, command_line, reader
+from cli.run import command_line, reader
+from cli.settings_table import JUDGING, SPEAKING
 from cli.stop import Stop
 from jobs.errors import UserError
 from jobs.settings import Settings
 
-SAY_OPTIONS = (
-    "profile",
-    "voice",
-    "language",
-    "date_order",
-    "lexicon",
-    "engine",
-    "model",
-    "devices",
-    "precision",
-    "threads",
-    "takes",
-    "bad_takes",
-    "verify",
-    "verify_model",
-    "verify_threshold",
-    "verify_policy",
-    "listeners",
-    "timbre_threshold",
-    "strict",
-    "profiles_folder",
-    "voices_folder",
-    "segmenter_model",
-)
 
-
-@with_settings(*SAY_OPTIONS)
+@with_settings(SPEAKING, JUDGING)
 def say(
     words: Annotated[str, typer.Argument(metavar="TEXT", help="What to say; `-` reads standard input.")],
     flags: Mapping[str, Any],

@@ -15,8 +15,8 @@ from cli.assemble import (
     default_book_folder,
     known_profiles,
 )
+from cli.options import JsonOption
 from cli.output import complain, result, text
-from cli.run import JsonOption
 from cli.status import ExitStatus
 from jobs.errors import UserError
 

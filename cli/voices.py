@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.options import JsonOption
 from cli.output import complain, result, table, text
-from cli.run import JsonOption
 from jobs.errors import UserError
 from jobs.voice_store import known_voices, own_folder
 

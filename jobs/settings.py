@@ -21,7 +21,7 @@ class Settings:
     model: Path | None = None
     """Folder of a CosyVoice model."""
     devices: str = "auto"
-    precision: str = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16", "int8"] = "auto"
     min_free_memory: float | None = None
     """GiB that must be free on an accelerator; None: what the engine needs."""
     cpu_fallback: bool = True

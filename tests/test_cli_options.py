@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import RunCli, report_items
 
-from cli.options import gather_settings
+from cli.config import gather_settings
 from jobs.errors import UserError
 
 
