@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import JsonOption, QuietOption
+from cli.options import JsonOption, Option, QuietOption, with_options
 from cli.output import complain, result, text
 from cli.status import ExitStatus
 from jobs.errors import UserError
@@ -18,55 +21,41 @@ if TYPE_CHECKING:
     from presets.catalog import Profile
 
 FolderArgument = Annotated[Path, typer.Argument(help="Run folder of the book.")]
-ProfilesOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Folder with profiles of your own. (default: none)")
-]
-PartialOption = Annotated[
-    bool, typer.Option("--partial", help="Go on without items that failed or were not made yet. (default: no)")
-]
-WaitOption = Annotated[
-    float,
-    typer.Option(
-        "--wait", min=0, show_default=False, help="Seconds to wait for a run on the same folder. (default: 0)"
-    ),
-]
 _KINDS = ("chapters", "m4b")
+_FACTS = ("title", "author", "narrator", "date", "description", "genre", "cover")
 
 
-def assemble(
-    folder: FolderArgument,
+@dataclass(frozen=True, slots=True)
+class AssembleOptions:
+    """What may be asked of `assemble`; an empty fact stands as the sidecar has it."""
+
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where the book goes. (default: beside FOLDER, NAME-book)"),
-    ] = None,
-    formats: Annotated[
-        str,
-        typer.Option(
-            "--format", show_default=False, help="`chapters`, `m4b`, or both with a comma. (default: chapters,m4b)"
-        ),
-    ] = "chapters,m4b",
-    profile: Annotated[
-        str, typer.Option("--profile", "-p", show_default=False, help="Profile of chapter files. (default: acx)")
-    ] = "acx",
-    m4b_profile: Annotated[str, typer.Option(show_default=False, help="Profile of the M4B. (default: m4b)")] = "m4b",
+        Path | None, Option("Where the book goes.", short="-o", default="beside FOLDER, NAME-book", metavar="FOLDER")
+    ] = None
+    formats: Annotated[str, Option("`chapters`, `m4b`, or both with a comma.", flag="--format")] = "chapters,m4b"
+    profile: Annotated[str, Option("Profile of chapter files.", short="-p")] = "acx"
+    m4b_profile: Annotated[str, Option("Profile of the M4B.")] = "m4b"
     book: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Facts of the book. (default: book.json in FOLDER, else MANIFEST.book.json beside it)"
-        ),
-    ] = None,
-    title: Annotated[str, typer.Option(help="Title. (default: from book.json)")] = "",
-    author: Annotated[str, typer.Option(help="Author. (default: from book.json)")] = "",
-    narrator: Annotated[str, typer.Option(help="Narrator. (default: from book.json, else the voices' names)")] = "",
-    date: Annotated[str, typer.Option(help="Year of publication. (default: from book.json)")] = "",
-    description: Annotated[str, typer.Option(help="What it is about. (default: from book.json)")] = "",
-    genre: Annotated[str, typer.Option(help="Genre. (default: from book.json, else Audiobook)")] = "",
-    cover: Annotated[str, typer.Option(metavar="FILE", help="JPEG or PNG. (default: from book.json)")] = "",
-    partial: PartialOption = False,
-    profiles_folder: ProfilesOption = None,
-    wait_s: WaitOption = 0.0,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+        Option("Facts of the book.", default="book.json in FOLDER, else MANIFEST.book.json beside it", metavar="FILE"),
+    ] = None
+    title: Annotated[str, Option("Title.", default="from book.json")] = ""
+    author: Annotated[str, Option("Author.", default="from book.json")] = ""
+    narrator: Annotated[str, Option("Narrator.", default="from book.json, else the voices' names")] = ""
+    date: Annotated[str, Option("Year of publication.", default="from book.json")] = ""
+    description: Annotated[str, Option("What it is about.", default="from book.json")] = ""
+    genre: Annotated[str, Option("Genre.", default="from book.json, else Audiobook")] = ""
+    cover: Annotated[str, Option("JPEG or PNG.", default="from book.json", metavar="FILE")] = ""
+    partial: Annotated[bool, Option("Go on without items that failed or were not made yet.")] = False
+    profiles_folder: Annotated[Path | None, Option("Folder with profiles of your own.", metavar="FOLDER")] = None
+    wait_s: Annotated[
+        float, Option("Seconds to wait for a run on the same folder.", flag="--wait", between=(0, math.inf))
+    ] = 0.0
+
+
+@with_options(AssembleOptions)
+def assemble(
+    folder: FolderArgument, asked: AssembleOptions, as_json: JsonOption = False, quiet: QuietOption = False
 ) -> None:
     """Make an audiobook of the finished run in FOLDER.
 
@@ -80,22 +69,15 @@ def assemble(
     from jobs.finished_items import read_run, require_run_folder
     from jobs.lock import hold
 
-    known = known_profiles(profiles_folder)
-    shapes: dict[Any, Profile] = {}
-    for kind in _wanted(formats):
-        shapes[kind] = _profile(
-            known, *(("--profile", profile) if kind == "chapters" else ("--m4b-profile", m4b_profile))
-        )
-    if "m4b" in shapes and shapes["m4b"].container != "m4a":
-        raise UserError(f"--m4b-profile: {m4b_profile!r} makes {shapes['m4b'].container}, an M4B needs m4a (AAC)")
+    known = known_profiles(asked.profiles_folder)
+    shapes = _shapes(known, asked)
     require_run_folder(folder)
-    given = {"title": title, "author": author, "narrator": narrator, "date": date, "description": description}
-    given |= {"genre": genre, "cover": cover}
-    with hold(folder, wait_s):
+    given = {name: getattr(asked, name) for name in _FACTS}
+    with hold(folder, asked.wait_s):
         content = read_run(folder, known)
         voices = tuple(dict.fromkeys(item.voice for item in content.items if item.voice))
-        facts = read_book(find_sidecar(folder, book), given, voices, _from_rows(content, folder))
-        order = Order(content, facts, out or default_book_folder(folder), shapes, partial)
+        facts = read_book(find_sidecar(folder, asked.book), given, voices, _from_rows(content, folder))
+        order = Order(content, facts, asked.out or default_book_folder(folder), shapes, asked.partial)
         outcome = assemble_book(order, (lambda line: None) if quiet else complain)
     _tell(outcome, order.out, as_json)
     raise typer.Exit(ExitStatus.SOME_FAILED if outcome.missing else ExitStatus.DONE)
@@ -132,10 +114,18 @@ def _wanted(formats: str) -> list[str]:
     return [kind for kind in _KINDS if kind in wanted]
 
 
-def _profile(known: dict[str, Profile], option: str, name: str) -> Profile:
-    if name not in known:
-        raise UserError(f"{option}: no profile is called {name!r}; `profiles list` shows them")
-    return known[name]
+def _shapes(known: Mapping[str, Profile], asked: AssembleOptions) -> dict[Any, Profile]:
+    """The profile of each kind of file that is wanted. Raises UserError for one that there is not or that is no AAC."""
+    asked_for = {"chapters": ("--profile", asked.profile), "m4b": ("--m4b-profile", asked.m4b_profile)}
+    shapes: dict[Any, Profile] = {}
+    for kind in _wanted(asked.formats):
+        option, name = asked_for[kind]
+        if name not in known:
+            raise UserError(f"{option}: no profile is called {name!r}; `profiles list` shows them")
+        shapes[kind] = known[name]
+        if kind == "m4b" and known[name].container != "m4a":
+            raise UserError(f"{option}: {name!r} makes {known[name].container}, an M4B needs m4a (AAC)")
+    return shapes
 
 
 def _tell(outcome: Outcome, out: Path, as_json: bool) -> None:

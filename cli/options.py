@@ -7,6 +7,7 @@ dataclass, `name: Annotated[type, Option("…")] = default`, and receives an ins
 from __future__ import annotations
 
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -120,7 +121,7 @@ def _parameter(name: str, hint: Any, option: Option, default: object, stands_for
         metavar=option.metavar or ("PATH" if kind is Path else None),
         parser=_path if kind is Path else None,
         min=low,
-        max=high,
+        max=None if high == math.inf else high,
     )
     annotation: Any = Annotated[kind | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
 
-from cli.config import gather_settings
-from cli.options import JsonOption, QuietOption, VerboseOption, with_settings
+from cli.config import CONFIG_NAME, gather_settings
+from cli.options import JsonOption, Option, QuietOption, VerboseOption, with_options, with_settings
 from cli.output import complain, display, result, text
 from cli.run import command_line, reader
 from cli.settings_table import JUDGING, SPEAKING
@@ -22,27 +23,31 @@ from jobs.errors import UserError
 from jobs.settings import Settings
 
 
-@with_settings(SPEAKING, JUDGING)
-def say(
-    words: Annotated[str, typer.Argument(metavar="TEXT", help="What to say; `-` reads standard input.")],
-    flags: Mapping[str, Any],
+@dataclass(frozen=True, slots=True)
+class SayOptions:
+    """What may be asked of `say` beside the settings of a run: the fields of its one row, and its file."""
+
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Output file. (default: say + the profile's suffix)")
-    ] = None,
-    ref_audio: Annotated[Path | None, typer.Option(help="Reference audio to clone. (default: none)")] = None,
-    ref_text: Annotated[str | None, typer.Option(help="What is said in the reference audio. (default: none)")] = None,
-    instruction: Annotated[
-        str | None, typer.Option("--instruction", "-i", help="How to say it. (default: none)")
-    ] = None,
-    speed: Annotated[float, typer.Option(help="Speaking rate, 0.5 to 2.0 times.", min=0.5, max=2.0)] = 1.0,
-    seed: Annotated[int, typer.Option(help="Seed of the random stream.", min=0)] = 0,
-    say_as: Annotated[
-        str | None, typer.Option(help="Read the text as digits, phone, money, date … (default: text)")
-    ] = None,
+        Path | None, Option("Output file.", short="-o", default="say + the profile's suffix", metavar="FILE")
+    ] = None
+    ref_audio: Annotated[Path | None, Option("Reference audio to clone.", metavar="FILE")] = None
+    ref_text: Annotated[str | None, Option("What is said in the reference audio.")] = None
+    instruction: Annotated[str | None, Option("How to say it.", short="-i")] = None
+    speed: Annotated[float, Option("Speaking rate, 0.5 to 2.0 times.", between=(0.5, 2.0))] = 1.0
+    seed: Annotated[int, Option("Seed of the random stream.", between=(0, math.inf))] = 0
+    say_as: Annotated[str | None, Option("Read the text as digits, phone, money, date …", default="text")] = None
     config: Annotated[
         Path | None,
-        typer.Option(help="Config file with these options as keys. (default: cosyvoice-batch.toml in this folder)"),
-    ] = None,
+        Option("Config file with these options as keys.", default=f"{CONFIG_NAME} in this folder", metavar="FILE"),
+    ] = None
+
+
+@with_settings(SPEAKING, JUDGING)
+@with_options(SayOptions)
+def say(
+    words: Annotated[str, typer.Argument(metavar="TEXT", help="What to say; `-` reads standard input.")],
+    asked: SayOptions,
+    flags: Mapping[str, Any],
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -52,34 +57,19 @@ def say(
     from jobs.run import Order
     from jobs.run import run as run_order
 
-    settings = gather_settings({**flags, "workers": 1}, config, Path.cwd())
-    target = _target(output, settings)
-    row = {
-        "id": "say",
-        "empty": "skip",  # told below, in words that fit a single text
-        "text": sys.stdin.read() if words == "-" else words,
-        "ref_audio": str(ref_audio.resolve()) if ref_audio else None,
-        "ref_text": ref_text,
-        "instruction": instruction,
-        "speed": speed,
-        "seed": seed,
-        "say_as": say_as,
-    }
+    settings = gather_settings({**flags, "workers": 1}, asked.config, Path.cwd())
+    target = _target(asked.output, settings)
     with TemporaryDirectory(prefix="cosyvoice-batch-") as scratch, Stop() as stop:
-        with open_source(str(_manifest(Path(scratch), row)), base=Path.cwd()) as source:
-            source = replace(source, path="say")
-            order = Order("say", Path(scratch) / "out", settings, reader(source, Tally()), command_line())
-            finding = run_order(order, display(quiet or not verbose, verbose), stop.check)
         folder = Path(scratch) / "out"
+        manifest = _manifest(Path(scratch), sys.stdin.read() if words == "-" else words, asked)
+        with open_source(str(manifest), base=Path.cwd()) as source:
+            source = replace(source, path="say")
+            order = Order("say", folder, settings, reader(source, Tally()), command_line())
+            finding = run_order(order, display(quiet or not verbose, verbose), stop.check)
         if finding.exit_code:
             complain(f"error: {finding.message or _failure(folder) or 'nothing was said'}")
             raise typer.Exit(finding.exit_code)
         item = _only_item(folder)
-        if item["state"] == "skipped":
-            raise UserError(
-                "TEXT: there is nothing to speak, neither a letter nor a digit; give it words, such as "
-                "say 'Good morning.', or `-` and a text on standard input"
-            )
         _deliver(folder / item["out"], target)
     if as_json:
         result({**item, "out": str(target), "run": finding.summary})
@@ -108,11 +98,21 @@ def _target(output: Path | None, settings: Settings) -> Path:
     return target
 
 
-def _manifest(scratch: Path, row: Mapping[str, object]) -> Path:
+def _manifest(scratch: Path, text: str, asked: SayOptions) -> Path:
     """A manifest of one row: nothing that `run` does has a second road here."""
     path = scratch / "say.jsonl"
-    values = {name: value for name, value in row.items() if value is not None}
-    path.write_text(json.dumps(values), encoding="utf-8")
+    row = {
+        "id": "say",
+        "empty": "skip",  # told by `_only_item`, in words that fit a single text
+        "text": text,
+        "ref_audio": str(asked.ref_audio.resolve()) if asked.ref_audio else None,
+        "ref_text": asked.ref_text,
+        "instruction": asked.instruction,
+        "speed": asked.speed,
+        "seed": asked.seed,
+        "say_as": asked.say_as,
+    }
+    path.write_text(json.dumps({name: value for name, value in row.items() if value is not None}), encoding="utf-8")
     return path
 
 
@@ -121,7 +121,13 @@ def _items(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _only_item(folder: Path) -> dict[str, Any]:
-    return next(_items(folder))
+    item = next(_items(folder))
+    if item["state"] == "skipped":
+        raise UserError(
+            "TEXT: there is nothing to speak, neither a letter nor a digit; give it words, such as "
+            "say 'Good morning.', or `-` and a text on standard input"
+        )
+    return item
 
 
 def _failure(folder: Path) -> str:

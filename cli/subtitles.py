@@ -2,94 +2,75 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.assemble import (
-    FolderArgument,
-    PartialOption,
-    ProfilesOption,
-    WaitOption,
-    default_book_folder,
-    known_profiles,
-)
-from cli.options import JsonOption
+from cli.assemble import FolderArgument, default_book_folder, known_profiles
+from cli.options import JsonOption, Option, with_options
 from cli.output import complain, result, text
 from cli.status import ExitStatus
 from jobs.errors import UserError
 
 if TYPE_CHECKING:
-    from jobs.subtitles import Per
+    from jobs.finished_items import RunContent
+    from jobs.subtitles import Track
     from jobs.word_times import Listener
 
-_FORMATS, _PERS = ("srt", "vtt", "lrc", "json"), ("item", "chapter", "book")
+_FORMATS = ("srt", "vtt", "lrc", "json")
 
 
-def subtitles(
-    folder: FolderArgument,
-    formats: Annotated[
-        str,
-        typer.Option(
-            "--format", show_default=False, help="`srt`, `vtt`, `lrc`, `json`, several with commas. (default: srt)"
-        ),
-    ] = "srt",
+@dataclass(frozen=True, slots=True)
+class SubtitlesOptions:
+    """What may be asked of `subtitles`."""
+
+    formats: Annotated[str, Option("`srt`, `vtt`, `lrc`, `json`, several with commas.", flag="--format")] = "srt"
     per: Annotated[
-        str,
-        typer.Option(
-            show_default=False,
-            help="A file for each `item`, or for each `chapter` or the `book` that `assemble` made. (default: item)",
-        ),
-    ] = "item",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Where they go. (default: beside the audio)")
-    ] = None,
+        Literal["item", "chapter", "book"],
+        Option("A file for each `item`, or for each `chapter` or the `book` that `assemble` made."),
+    ] = "item"
+    out: Annotated[Path | None, Option("Where they go.", short="-o", default="beside the audio", metavar="FOLDER")] = (
+        None
+    )
     book: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of `assemble`. (default: beside FOLDER, NAME-book)")
-    ] = None,
+        Path | None, Option("Folder of `assemble`.", default="beside FOLDER, NAME-book", metavar="FOLDER")
+    ] = None
     words_model: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Whisper model for CTranslate2 that listens for the times of words, for json. (default: none)",
-        ),
-    ] = None,
-    partial: PartialOption = False,
-    profiles_folder: ProfilesOption = None,
-    wait_s: WaitOption = 0.0,
-    as_json: JsonOption = False,
-) -> None:
+        Option("Whisper model for CTranslate2 that listens for the times of words, for json.", metavar="FOLDER"),
+    ] = None
+    partial: Annotated[bool, Option("Go on without items that failed or were not made yet.")] = False
+    profiles_folder: Annotated[Path | None, Option("Folder with profiles of your own.", metavar="FOLDER")] = None
+    wait_s: Annotated[
+        float, Option("Seconds to wait for a run on the same folder.", flag="--wait", between=(0, math.inf))
+    ] = 0.0
+
+
+@with_options(SubtitlesOptions)
+def subtitles(folder: FolderArgument, asked: SubtitlesOptions, as_json: JsonOption = False) -> None:
     """Write subtitles for the finished run in FOLDER, timed by its audio.
 
     Exit codes: 0 written, 2 items are missing or an option is wrong, 3 written without missing items (--partial),
     4 the model that is to listen cannot be used.
     """
-    from jobs.assembly_record import read_record
     from jobs.finished_items import read_run, refuse_missing, require_run_folder
     from jobs.lock import hold
-    from jobs.subtitles import Writer, book_tracks, item_tracks
+    from jobs.subtitles import Writer
 
-    wanted = _wanted(formats)
-    if per not in _PERS:
-        raise UserError(f"--per: found {per!r}; write one of {', '.join(_PERS)}")
-    listener = _listener(words_model)
+    wanted = _wanted(asked.formats)
+    listener = _listener(asked.words_model)
     require_run_folder(folder)
-    book_folder = book or default_book_folder(folder)
-    written: list[str] = []
-    with hold(folder, wait_s):
-        content = read_run(folder, known_profiles(profiles_folder))
-        refuse_missing(content, partial)
-        if per == "item":
-            tracks, audio_folder = item_tracks(content, listener), folder
-        else:
-            record = read_record(book_folder)
-            tracks = book_tracks(content, book_folder, record, cast("Per", per), listener)
-            audio_folder = book_folder
-        target = out or audio_folder
+    with hold(folder, asked.wait_s):
+        content = read_run(folder, known_profiles(asked.profiles_folder))
+        refuse_missing(content, asked.partial)
+        tracks, audio_folder = _tracks(content, folder, asked, listener)
+        target = asked.out or audio_folder
         writer = Writer(target, wanted)
-        for track in tracks:
-            written += writer.write(track)
+        written = [name for track in tracks for name in writer.write(track)]
     if as_json:
         result({"folder": str(target), "written": written, "missing": [str(missing) for missing in content.missing]})
     else:
@@ -97,6 +78,19 @@ def subtitles(
             text(str(target / name))
         complain(f"{target}: {len(written)} subtitle files written")
     raise typer.Exit(ExitStatus.SOME_FAILED if content.missing else ExitStatus.DONE)
+
+
+def _tracks(
+    content: RunContent, folder: Path, asked: SubtitlesOptions, listener: Listener | None
+) -> tuple[Iterator[Track], Path]:
+    """What the subtitles are of, and the folder of that audio."""
+    from jobs.assembly_record import read_record
+    from jobs.subtitles import book_tracks, item_tracks
+
+    if asked.per == "item":
+        return item_tracks(content, listener), folder
+    book = asked.book or default_book_folder(folder)
+    return book_tracks(content, book, read_record(book), asked.per, listener), book
 
 
 def _listener(model: Path | None) -> Listener | None:
