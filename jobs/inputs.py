@@ -7,7 +7,7 @@ from pathlib import Path
 from jobs.encoding import EncodingFault, decode
 from jobs.fields import shown
 
-_HEAD_BYTES = 64
+HEAD_BYTES = 64
 _AUDIO_STARTS = (
     b"fLaC", b"OggS", b"ID3", b"RF64", b"BW64", b"FORM", b"\x1aE\xdf\xa3", b"caff", b".snd", b"#!AMR", b"wvpk", b"MAC ",
     b"\x30\x26\xb2\x75", b"riff\x2e\x91\xcf\x11",
@@ -43,16 +43,16 @@ def reference_audio(folder: Path, written: str) -> tuple[str | None, str]:
     try:
         path = find(folder, written)
         with path.open("rb") as stream:
-            head = stream.read(_HEAD_BYTES)
+            head = stream.read(HEAD_BYTES)
     except ValueError as error:
         return None, str(error)
     except OSError as error:
         return None, f"{shown(written)} cannot be read: {error.strerror}; check its permissions"
-    fault = _no_audio(head)
+    fault = no_audio(head)
     return (None, f"{shown(written)} is {fault}") if fault else (str(path), "")
 
 
-def _no_audio(head: bytes) -> str | None:
+def no_audio(head: bytes) -> str | None:
     """What the file is instead of audio, with what to do; None if it starts like audio."""
     if not head:
         return "empty; record it again or fetch it anew"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobs.inputs import HEAD_BYTES, no_audio
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -21,6 +23,7 @@ MAX_CHANNELS = 16
 MAX_RATE_HZ = 384_000
 MAX_SAMPLE = 16.0
 """Of full scale; more is a file of floats that holds whole numbers."""
+_READ_BY_FFMPEG = (b"\x30\x26\xb2\x75", b"\x1aE\xdf\xa3")
 _FRAME_S = 0.01
 _BLOCK_SAMPLES = 1 << 16
 _SHORTEST_SOUND_S = 0.03
@@ -101,8 +104,21 @@ def load(audio: Path) -> tuple[Floats, int, FileFacts]:
     except OSError as error:
         raise Unreadable(f"cannot be read ({error.strerror or error}); check the path and its permissions") from error
     except (soundfile.SoundFileError, TypeError, ValueError) as error:  # the library's words for a file it cannot read
-        reason = " ".join(str(error).split()).removeprefix("Error opening ").rstrip(".")
-        raise Unreadable(f"is no audio file that can be read ({reason[:160]}); convert it to WAV or FLAC") from error
+        raise Unreadable(_what_instead(audio, str(error))) from error
+
+
+def _what_instead(audio: Path, words: str) -> str:
+    """What a file is that the library cannot read, and what to do."""
+    with audio.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
+    if fault := no_audio(head):
+        return f"is {fault}"
+    if head[4:8] == b"ftyp" or head.startswith(_READ_BY_FFMPEG):
+        wav = audio.with_suffix(".wav").name
+        return f"is M4A, AAC, WMA or WebM, which cloning does not read; convert it: ffmpeg -i {audio.name!r} {wav!r}"
+    # The library names the stream that it was given: `Error opening <_io.BufferedReader name='x'>: reason`.
+    reason = " ".join(words.rpartition(">: ")[2].split()).rstrip(".")
+    return f"is no audio file that can be read ({reason[:160]}); convert it to WAV or FLAC"
 
 
 def _read(file: Any) -> tuple[Floats, int, FileFacts]:

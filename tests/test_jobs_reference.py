@@ -164,9 +164,11 @@ def test_texts_that_can_be_what_is_said(text: str, language: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "no audio file"),
-        (b"RIFF\x24\x00\x00\x00WAVEfmt ", "no audio file"),
-        (b"<!doctype html>", "no audio file"),
+        (b"", "is empty"),
+        (b"RIFF\x24\x00\x00\x00WAVEfmt ", "that can be read (Error in WAV"),
+        (b"<!doctype html>", "a web page"),
+        (b"Dear diary,\n" * 9, "text, not a recording"),
+        (b"\x00\x00\x00\x20ftypM4A " + bytes(99), "ffmpeg -i 'x.wav'"),
         (b"ID3\x04\x00\x00\x00\x00\x00\x0a" + b"\xff" * 400, "no audio file"),
     ],
 )
@@ -174,6 +176,7 @@ def test_what_is_no_audio_is_refused_with_the_reason(content: bytes, reason: str
     (tmp_path / "x.wav").write_bytes(content)
     (remark,) = heard(tmp_path / "x.wav")
     assert (remark.severity, remark.code) == ("refuse", "unreadable") and reason in remark.message
+    assert "BufferedReader" not in remark.message
     (gone,) = heard(tmp_path / "gone.wav")
     assert gone.code == "unreadable" and "No such file" in gone.message
 
