@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, TextIO, cast
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 from jobs.errors import EnvironmentFault
 
@@ -78,6 +78,24 @@ def file_digest(path: str) -> str:
     """SHA-256 of a file's bytes, as hex."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def marks_of(path: Path) -> dict[str, str | int]:
+    """What tells a finished file from any other: the digest of its bytes, and when it was last written."""
+    return {"sha256": file_digest(str(path)), "mtime_ns": path.stat().st_mtime_ns}
+
+
+def is_as_made(path: str, size_bytes: int, marks: Mapping[str, Any]) -> bool:
+    """Whether a file still is what it was when `marks_of` looked at it. It is read only if its time has changed.
+
+    A time alone proves nothing: copying and restoring change it, and leave the file what it was. Phone formats fall
+    into whole frames, so a size alone proves little: short prompts often share it. No marks (journals of versions that
+    kept none): the size decides. Raises OSError where there is no such file.
+    """
+    stat = os.stat(path)  # noqa: PTH116 - for every row of a manifest
+    if stat.st_size != size_bytes:
+        return False
+    return not marks or stat.st_mtime_ns == marks["mtime_ns"] or file_digest(path) == marks["sha256"]
 
 
 def make_folder(folder: Path, option: str = "--out") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UserError
-from jobs.files import STATE_FOLDER
+from jobs.files import STATE_FOLDER, is_as_made
 from jobs.fingerprint import digest
 from jobs.journal import Built, Entry, Journal
 from jobs.records import Gap
@@ -141,10 +141,10 @@ def _why_missing(folder: Path, entry: Entry, built: Built | None) -> str:
     if built is None or built.out is None or built.bytes is None or not built.result.get("measured"):
         return "not made yet"
     try:
-        size = (folder / built.out).stat().st_size
+        as_made = is_as_made(f"{folder}/{built.out}", built.bytes, built.result.get("marks", {}))
     except OSError:
         return f"its file {built.out} is gone"
-    return "" if size == built.bytes else f"its file {built.out} was changed after the run"
+    return "" if as_made else f"its file {built.out} was changed after the run"
 
 
 def _finished(folder: Path, entry: Entry, built: Built, profiles: Mapping[str, Profile]) -> Finished:

@@ -1,6 +1,7 @@
 """The run folder's memory: what is done, what is to do, which takes exist. SQLite, one writer, flushed per item.
 
-The journal is the truth about what is done: an output counts only if its row says so and the file has that size.
+The journal is the truth about what is done: an output counts only if its row says so and the file is the one that was
+made (`files.is_as_made`).
 """
 
 from __future__ import annotations
@@ -69,10 +70,8 @@ class Journal(JournalFile):
 
     def begin_run(self, started: str, command: str) -> int:
         """Enter a run and return its number."""
-        number = self._do(
-            "INSERT INTO runs (started, command) VALUES (?, ?) RETURNING number", (started, command)
-        ).fetchone()[0]
-        return int(number)
+        number = self._do("INSERT INTO runs (started, command) VALUES (?, ?)", (started, command)).lastrowid
+        return int(number or 0)
 
     def end_run(self, number: int, ended: str, exit_code: int) -> None:
         self._do("UPDATE runs SET ended = ?, exit_code = ? WHERE number = ?", (ended, exit_code, number))

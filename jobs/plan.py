@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cosyvoice.catalog import EngineFacts
 from jobs.casting import Casting, Miscast, Role
 from jobs.errors import Problem
+from jobs.files import is_as_made
 from jobs.fingerprint import changed, digest, only_text, reason
 from jobs.journal import Built
 from jobs.records import Item, Prepared
@@ -217,18 +217,17 @@ class Planner:
             return reason(differing), False
         if built.state == "failed":
             return "failed last time", False
-        return self._standing(built.out, built.bytes), refreshed
+        return self._standing(built.out, built.bytes, built.result.get("marks", {})), refreshed
 
     def _speaks_the_same(self, item: Item, built: Built) -> bool:
         prepared = self.prepare(item) if self.speakable(item) else None
         return prepared is not None and spoken_digest(prepared) == built.parts["spoken"]
 
-    def _standing(self, out: str, expected_bytes: int) -> str:
+    def _standing(self, out: str, made_bytes: int, marks: Mapping[str, Any]) -> str:
         try:
-            size = os.stat(f"{self._folder}/{out}").st_size  # noqa: PTH116 - for every row of a manifest
+            return "" if is_as_made(f"{self._folder}/{out}", made_bytes, marks) else "output changed on disk"
         except OSError:
             return "output missing"
-        return "" if size == expected_bytes else "output changed on disk"
 
 
 def _main_language(facts: TextFacts) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobs.crew import Child, Gone, listen
 from jobs.errors import EnvironmentFault
-from jobs.files import explain, leads_out, make_folder
+from jobs.files import explain, leads_out, make_folder, marks_of
 from jobs.finisher import ENVIRONMENT, FinishJob, work
 from jobs.item_result import result_of
 from jobs.journal import Journal
@@ -217,7 +217,8 @@ class Production:
             return
         except OSError as error:
             raise explain(error, final) from error
-        self._journal.done(opened.item, opened.parts, measured.size_bytes, result_of(opened, measured))
+        result = {**result_of(opened, measured), "marks": marks_of(final)}
+        self._journal.done(opened.item, opened.parts, measured.size_bytes, result)
         self._sweep(opened)
         self._progress.item(self._end_of(opened, "done", opened.reason, measured.duration_s))
 

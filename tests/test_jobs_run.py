@@ -48,6 +48,23 @@ def test_only_what_changed_is_made_again_and_the_reason_is_named(cli: RunCli, tm
     assert report_items(folder)["hello"]["state"] == "unchanged", "the written text changed, what is spoken did not"
 
 
+def test_a_file_of_the_same_size_with_something_else_in_it_is_made_again_one_with_another_time_is_not(
+    cli: RunCli, tmp_path: Path
+) -> None:
+    rows: list[dict[str, object]] = [{"id": name, "text": f"Press {name}."} for name in ("one", "two", "three")]
+    make(cli, tmp_path, rows=rows)
+    folder = tmp_path / "m-out"
+    before = outputs(folder)
+    damaged = bytearray((folder / "two.wav").read_bytes())
+    damaged[1000] ^= 0x55
+    (folder / "two.wav").write_bytes(damaged)
+    (folder / "three.wav").touch()
+    assert make(cli, tmp_path, rows=rows).code == 0
+    states = {item_id: (item["state"], item["reason"]) for item_id, item in report_items(folder).items()}
+    assert states == {"one": ("unchanged", ""), "two": ("done", "output changed on disk"), "three": ("unchanged", "")}
+    assert outputs(folder) == before
+
+
 def test_a_removed_row_leaves_its_file_until_prune(cli: RunCli, tmp_path: Path) -> None:
     make(cli, tmp_path)
     ended = make(cli, tmp_path, rows=ROWS[:2])
