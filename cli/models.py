@@ -98,7 +98,7 @@ def verify(
 ) -> None:
     """Read every byte of a model and hold it against its hashes. Exit code 0: whole, 4: not."""
     from jobs.inventory import segmenter_folder
-    from jobs.model_store import find_model
+    from jobs.model_store import named_model
     from jobs.verify_model import verify_model
 
     if name == "pkuseg":
@@ -107,9 +107,7 @@ def verify(
         verify_pkuseg(segmenter_folder())
         text(f"{segmenter_folder()}: whole")
         return
-    folder = find_model(name, os.environ)
-    assert folder is not None  # a name was given: it is found or refused
-    verdict = verify_model(folder, complain)
+    verdict = verify_model(named_model(name, os.environ), complain)
     _print_verdict(verdict, as_json)
     if verdict.faults:
         raise typer.Exit(ExitStatus.ENVIRONMENT)

@@ -103,10 +103,10 @@ def _flight_in_context(match: re.Match[str], order: DateOrder) -> str | None:
 )
 def _flight(match: re.Match[str], order: DateOrder) -> str:
     written = match["s"].replace(" ", "")
-    number = re.search("[0-9]+$", written)
-    assert number is not None
-    if len(number[0]) < 3 and len(written) - len(number[0]) == 1:
-        return f"{written[0]}{cardinal(number[0])}"
+    carrier = written.rstrip("0123456789")
+    number = written.removeprefix(carrier)
+    if len(number) < 3 and len(carrier) == 1:
+        return f"{carrier}{cardinal(number)}"
     return code(written, YAO)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from cosyvoice.catalog import ENGINES
 from jobs.errors import EnvironmentFault
 from jobs.model_catalog import MODELS
-from jobs.model_store import MODEL_VARIABLE, FolderState, find_model, look, models_folder
+from jobs.model_store import MODEL_VARIABLE, FolderState, look, models_folder, named_model
 from jobs.pull import pkuseg_state
 from jobs.words import default_model_folder
 
@@ -45,11 +45,9 @@ def segmenter_folder() -> Path:
 
 def _named(named: str, environ: Mapping[str, str]) -> dict[str, Any]:
     try:
-        folder = find_model(named, environ)
+        state = look(named_model(named, environ))
     except EnvironmentFault as error:
         return {"state": str(error)}
-    assert folder is not None  # a name was given: it is found or refused
-    state = look(folder)
     return _facts(state) | {"state": _describe(state, "check the variable")}
 
 

@@ -104,7 +104,7 @@ class Meter:
             return
         self._look, self._former = look, _former(self._path, self._common)
         try:
-            self._write(exit_code=None)
+            self._write(self._path, exit_code=None)
         except OSError as error:
             self._warned = True
             raise EnvironmentFault(
@@ -115,9 +115,9 @@ class Meter:
 
     def tick(self) -> None:
         """Renew the file if it is time."""
-        if monotonic() >= self._due:
+        if self._path is not None and monotonic() >= self._due:
             self.look()
-            self._try_to_write(exit_code=None)
+            self._try_to_write(self._path, exit_code=None)
             self._due = monotonic() + self._interval_s
 
     def look(self) -> None:
@@ -130,24 +130,23 @@ class Meter:
         if self._path is not None:
             if self._look is None:
                 self._former = _former(self._path, self._common)
-            self._try_to_write(exit_code=exit_code)
+            self._try_to_write(self._path, exit_code=exit_code)
 
-    def _try_to_write(self, exit_code: int | None) -> None:
+    def _try_to_write(self, path: Path, exit_code: int | None) -> None:
         """The file is no reason to lose a night's work: a disk that refuses it is told once, and tried again."""
         try:
-            self._write(exit_code)
+            self._write(path, exit_code)
         except OSError as error:
             if not self._warned:
-                log.warning("--metrics-file: %s cannot be written: %s", self._path, error.strerror or error)
+                log.warning("--metrics-file: %s cannot be written: %s", path, error.strerror or error)
             self._warned = True
 
-    def _write(self, exit_code: int | None) -> None:
+    def _write(self, path: Path, exit_code: int | None) -> None:
         """Beside its place, then renamed: the collector never reads half of it. Raises OSError."""
-        assert self._path is not None
-        part = self._path.with_name(f".{self._path.name}.part")
+        part = path.with_name(f".{path.name}.part")
         try:
             part.write_text(render(self._samples(exit_code, time()), self._common), encoding="utf-8")
-            part.replace(self._path)
+            part.replace(path)
         finally:
             part.unlink(missing_ok=True)
 

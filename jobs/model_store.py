@@ -73,14 +73,20 @@ def find_model(name_or_folder: str | None, environ: Mapping[str, str]) -> Path |
     the pulled CosyVoice 2, if complete; None if there is none. Raises EnvironmentFault for a name or folder that is not
     there. Whether a folder that somebody named is complete is left to the engine, which says what is missing.
     """
-    named = name_or_folder or environ.get(MODEL_VARIABLE)
-    store = models_folder(environ)
-    if not named:
-        pulled = (store / name for name in _PREFERRED)
-        return next((folder for folder in pulled if look(folder).state == "complete"), None)
-    said = f"{named!r}" if name_or_folder else f"{MODEL_VARIABLE}={named!r}"
-    if named in MODELS and (store / named).is_dir():
-        return store / named
+    if name_or_folder:
+        return named_model(name_or_folder, environ)
+    if variable := environ.get(MODEL_VARIABLE):
+        return named_model(variable, environ, f"{MODEL_VARIABLE}={variable!r}")
+    pulled = (models_folder(environ) / name for name in _PREFERRED)
+    return next((folder for folder in pulled if look(folder).state == "complete"), None)
+
+
+def named_model(named: str, environ: Mapping[str, str], said: str = "") -> Path:
+    """The folder of a pulled model, or the one of this path; `said` names it in messages. Raises EnvironmentFault."""
+    said = said or f"{named!r}"
+    pulled = models_folder(environ) / named
+    if named in MODELS and pulled.is_dir():
+        return pulled
     folder = Path(named).expanduser()
     if folder.is_dir():
         return folder

@@ -44,7 +44,6 @@ _SHAPES: dict[str, tuple[re.Pattern[str], str]] = {
     "letters": (re.compile(r"[A-Za-z0-9](?:[ .-]?[A-Za-z0-9])*"), "letters and digits, such as LUCY"),
     "cardinal": (re.compile(rf"[-+]?{NUMBER}"), "a number, such as 1,000"),
 }  # fmt: skip
-assert set(_SHAPES) == set(SAY_AS_KINDS)
 
 
 def say_as(kind: str, content: str, language: str, options: Mapping[str, str], order: DateOrder = "mdy") -> str:
@@ -58,9 +57,10 @@ def say_as(kind: str, content: str, language: str, options: Mapping[str, str], o
     _check_options(kind, options)
     pattern, expected = _SHAPES[kind]
     upper = content.upper() if kind in ("flight", "room") else content
-    if not pattern.fullmatch(upper):
+    found = pattern.fullmatch(upper)
+    if found is None:
         raise TextFault(f"{content!r} cannot be read as {kind}: write {expected}, or choose another kind")
-    return _read(kind, upper, reader, options, order)
+    return _read(kind, found, reader, options, order)
 
 
 def places(kind: str, text: str) -> list[tuple[int, int]]:
@@ -88,7 +88,8 @@ def _check_options(kind: str, options: Mapping[str, str]) -> None:
             raise TextFault(f'say-as attribute currency="{value}": write a sign or code such as ￥, $, EUR')
 
 
-def _read(kind: str, content: str, reader: ModuleType, options: Mapping[str, str], order: DateOrder) -> str:
+def _read(kind: str, found: re.Match[str], reader: ModuleType, options: Mapping[str, str], order: DateOrder) -> str:
+    content = found[0]
     one = _ONE.get(options.get("one", ""), "一" if kind == "digits" else YAO)
     spoken: str
     if kind in ("digits", "flight", "room"):
@@ -102,19 +103,17 @@ def _read(kind: str, content: str, reader: ModuleType, options: Mapping[str, str
     elif kind == "cardinal":
         spoken = reader.number(content)
     elif kind == "money":
-        spoken = _money(content, reader, options)
+        spoken = _money(found, reader, options)
     else:
         spoken = _moment(kind, content, reader, options, order)
     return spoken
 
 
-def _money(content: str, reader: ModuleType, options: Mapping[str, str]) -> str:
-    found = _MONEY.fullmatch(content)
-    assert found is not None
+def _money(found: re.Match[str], reader: ModuleType, options: Mapping[str, str]) -> str:
     after = "¥" if found["after"] in ("元", "圆") else found["after"]
     currency = found["before"] or after or options.get("currency") or reader.DEFAULT_CURRENCY
     if not currency:
-        raise TextFault(f'{content!r} names no currency: write a sign before it, or say-as with currency="USD"')
+        raise TextFault(f'{found[0]!r} names no currency: write a sign before it, or say-as with currency="USD"')
     negative = "" if not found["sign"] else reader.number("-1").removesuffix(reader.number("1"))
     spoken: str = reader.money(currency, found["amount"])
     return negative + spoken

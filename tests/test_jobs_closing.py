@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_jobs_report import FACTS, FAILED, ITEM, MEASURED, page_items
+from report_examples import FACTS, FAILED, ITEM, MEASURED
+from test_jobs_report import page_items
 
 from jobs.closing import leave_reports, removed_files
 from jobs.errors import EnvironmentFault

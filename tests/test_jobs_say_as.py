@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from jobs.markup import SAY_AS_KINDS
 from jobs.say_as import places, say_as
 from jobs.text_fault import TextFault
 
@@ -100,6 +101,14 @@ def test_content_that_does_not_fit_is_a_fault_naming_it(kind: str, content: str,
 def test_unknown_options_are_faults(kind: str, options: dict[str, str]) -> None:
     with pytest.raises(TextFault, match=r"write|remove"):
         say_as(kind, "1", "zh", options)
+
+
+def test_every_kind_that_a_manifest_may_name_can_be_read() -> None:
+    for kind in SAY_AS_KINDS:
+        with pytest.raises(TextFault, match="cannot be read as"):
+            say_as(kind, "no, never", "en", {})
+    with pytest.raises(TextFault, match="is unknown"):
+        say_as("colour", "red", "en", {})
 
 
 def test_other_languages_and_kinds_are_refused() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,143 +12,23 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+import report_examples
 import soundfile
+from report_browser import FACTS, browser, opened, until
 
-from jobs.records import Measured
-from jobs.report import DeviceRow, ItemRow, RunFacts, TakeRow, write_reports
+from jobs.report import ItemRow, TakeRow
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Request
+    from playwright.sync_api import Page
+
+__all__ = ["browser", "opened"]
 
 JS_SAFE = "!'()*~"
 """What encodeURIComponent leaves as it is, besides letters, digits, and `-_.`."""
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-QUIET = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--mute-audio"),
+MEASURED = replace(
+    report_examples.MEASURED, duration_s=1.0, sample_rate_hz=8_000, size_bytes=16_044, waveform=tuple(range(0, 101, 2))
 )
-
-MEASURED = Measured(
-    duration_s=1.0,
-    sample_rate_hz=8_000,
-    channels=1,
-    loudness_lufs=-19.0,
-    rms_db=-22.0,
-    true_peak_dbtp=-1.2,
-    gain_db=3.0,
-    limited_db=0.5,
-    size_bytes=16_044,
-    waveform=tuple(range(0, 101, 2)),
-)
-ITEM = ItemRow(
-    line=2,
-    id="greeting",
-    state="done",
-    reason="new",
-    out="greeting.wav",
-    chapter=None,
-    title=None,
-    written="Press 1.",
-    spoken="Press one.",
-    segments=1,
-    language="en",
-    voice="af_heart",
-    mode="speaker",
-    instruction=None,
-    speed=1.0,
-    seed=7,
-    profile="podcast",
-    measured=MEASURED,
-    takes=(TakeRow(0, 0, 7),),
-    device="cpu",
-    seconds=0.5,
-)
-FACTS = RunFacts(
-    run_id="20260301T020000-1",
-    started="2026-03-01T02:00:00+08:00",
-    ended="2026-03-01T02:10:00+08:00",
-    wall_s=600.0,
-    manifest="ivr.csv",
-    command="cosyvoice-batch run ivr.csv",
-    version="0.1.0",
-    engine={"name": "kokoro"},
-    text_front_end={"normaliser": "wetext 0.1.8"},
-    devices=(DeviceRow("cpu", 1, 2.5, 0.5, 0.2),),
-    libraries={"onnxruntime": "1.32.0"},
-    counts={"done": 1},
-    audio_s=2.5,
-    synthesis_s=0.5,
-    rtf=0.2,
-    warnings=("The embedded voice spoke everything.",),
-)
-
-
-def find_browser() -> str:
-    named = os.environ.get("CHROMIUM")
-    path = named or next((found for found in map(shutil.which, NAMES) if found), None)
-    if path is None:
-        pytest.fail(
-            "no Chromium found: install Debian's package `chromium` (apt-get install chromium) "
-            "or set CHROMIUM to the browser's path"
-        )
-    return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=find_browser(), args=list(QUIET))
-        yield opened
-        opened.close()
-
-
-class Opened:
-    """A page from the disk, with everything that it did beyond showing itself."""
-
-    def __init__(self, browser: Browser, report: Path, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-        self.page: Page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.may_complain = False
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", self.refuse)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", self.forget_blocked)
-        self.page.set_default_timeout(20_000)
-        self.page.goto(report.as_uri())
-
-    def forget_blocked(self, request: Request) -> None:
-        """What the page's own policy stopped never went out."""
-        if request.failure == "csp":
-            self.requests.remove(request.url)
-
-    def refuse(self, dialog: Dialog) -> None:
-        self.complaints.append("dialog: " + dialog.message)
-        dialog.dismiss()
-
-    def ids(self) -> list[str]:
-        return self.page.locator("#rows .more .id").all_text_contents()
-
-
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
-    """Write a report and open it: `opened(rows, facts=…, **context_options)`. No page may complain or call out."""
-    pages: list[Opened] = []
-
-    def open_report(rows: list[ItemRow], facts: RunFacts = FACTS, **options: Any) -> Opened:
-        _, _, report = write_reports(tmp_path, facts, lambda: iter(rows))
-        pages.append(Opened(browser, report, **options))
-        return pages[-1]
-
-    yield open_report
-    for page in pages:
-        page.context.close()
-        assert page.complaints == [] or page.may_complain
-        assert [url for url in page.requests if not url.startswith("file:///")] == []
+ITEM = replace(report_examples.ITEM, measured=MEASURED)
 
 
 def sound(folder: Path, out: str, *, seconds: float = 1.5, **options: Any) -> None:
@@ -159,14 +36,6 @@ def sound(folder: Path, out: str, *, seconds: float = 1.5, **options: Any) -> No
     path.parent.mkdir(parents=True, exist_ok=True)
     wave = 0.3 * np.sin(np.arange(int(seconds * 8_000)) * 2 * np.pi * 440 / 8_000)
     soundfile.write(path, wave.astype(np.float32), 8_000, **options)
-
-
-def until(page: Page, expression: str) -> None:
-    """Wait for a JavaScript expression to hold; Playwright's own wait needs `eval`, which the page's policy bars."""
-    deadline = time.monotonic() + 20
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, f"never came true: {expression}"
-        page.wait_for_timeout(20)
 
 
 def until_playing(page: Page) -> None:

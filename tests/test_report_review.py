@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunCli, report_items, write_jsonl
-from test_report_browser import ITEM, browser, opened, until
+from report_browser import browser, opened, until
+from report_examples import ITEM
 
 from jobs.report import TakeRow
 
