@@ -183,6 +183,20 @@ def _many(match: re.Match[str], order: DateOrder) -> str:
     return f"{decimal(match['a'])} {SCALES[match['scale']]}"
 
 
+_SIDE = r"[0-9]{1,4}(?:\.[0-9]{1,3})?"
+_LENGTH = "cm|mm|m|km|ft|in|yd|inch|inches|feet|meters|metres|px"
+
+
+@_rule(
+    rf"{FREE}(?P<s>(?P<a>{_SIDE})\s?[x×]\s?(?:(?P<b>{_SIDE})\s?[x×]\s?(?={_SIDE}(?:\s?(?:{_LENGTH}))?(?![0-9A-Za-z]))"
+    rf"|(?={_SIDE}\s?(?:{_LENGTH})(?![0-9A-Za-z]))))",
+    needs="[x×]",
+)
+def _sides(match: re.Match[str], order: DateOrder) -> str:
+    """30 x 20 x 15 cm, 20x30cm; the last side has its unit. Not 2 x 500 mg, which is two times so much."""
+    return "".join(f"{decimal(side)} by " for side in (match["a"], match["b"]) if side)
+
+
 @_rule(
     rf"(?P<neg>{MINUS}|(?<![0-9A-Za-z])[+±])?{FREE}(?P<a>{NUMBER})(?:\s?(?:{UNIT})?\s?{DASH}\s?(?P<b>{NUMBER}))?(?P<gap>[\s-]?)"
     rf"(?P<u>{UNIT})(?:/(?P<per>{UNIT}|day|week|month|year|dL))?(?![A-Za-z0-9²³'’])(?:\.(?=\s[a-z]|[,;:)])|(?<=ft)\.(?=\s\ue000|\s[0-9]{{1,2}}\s?in))?"
@@ -200,6 +214,12 @@ def _measure(match: re.Match[str], order: DateOrder) -> str | None:
     unit = one if (match["a"] == "1" and not match["b"]) or match["gap"] == "-" or counts_as_adjective(match) else many
     per = f" per {per_unit(match['per'])}" if match["per"] else ""
     return f"{sign_word(match['neg'])}{number} {unit}{per}"
+
+
+@_rule(r"(?<=\ue000)\s?[x×]\s?(?=\ue000)", needs="[x×]")
+def _between_sides(match: re.Match[str], order: DateOrder) -> str:
+    """30cm x 20cm."""
+    return " by "
 
 
 @_rule(r"(?<![0-9A-Za-z])(?P<s>['’]?(?P<y>[12][0-9]{2}0|[2-9]0)['’]?s)(?![0-9A-Za-z])")

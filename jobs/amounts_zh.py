@@ -48,7 +48,7 @@ _SIGN = rf"(?:{CURRENCY_SIGNS}|(?<![A-Za-z])(?:{CURRENCY_CODES})\s?)"
 
 
 @_rule(
-    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<a>{NUMBER})\s?(?P<sa>{SCALE}|[KkMB](?![A-Za-z]))?"
+    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<below>[-−](?=[0-9]))?(?P<a>{NUMBER})\s?(?P<sa>{SCALE}|[KkMB](?![A-Za-z]))?"
     rf"(?:\s?{DASH}{{1,2}}\s?(?:{_SIGN})?(?P<b>{NUMBER})\s?(?P<sb>{SCALE}|[KkMB](?![A-Za-z]))?)?(?P<unit>\s?(?:元|圆|块钱|块|人民币|美元|欧元|英镑|港币|港元|日元))?"
 )
 def _money(match: re.Match[str], order: DateOrder) -> str | None:
@@ -59,7 +59,7 @@ def _money(match: re.Match[str], order: DateOrder) -> str | None:
     if match["b"]:
         first = decimal(match["a"], liang=True) if match["sa"] in (None, match["sb"]) else spoken
         spoken = f"{first}到{money(currency, match['b'], match['sb'] or '')}"
-    return ("负" if match["neg"] else "") + spoken
+    return ("负" if match["neg"] or match["below"] else "") + spoken
 
 
 @_rule(

@@ -28,9 +28,10 @@ _FORBIDDEN = re.compile(
 )
 _NEWLINES = re.compile("\r\n|[\r\x85\u2028\u2029]")
 
-# Keycaps go with their digit; flags, skin tones, joiners and variation selectors lie in the ranges.
+# A keycap leaves the key that it shows: a prompt says which one to press. Flags, skin tones, joiners and variation
+# selectors lie in the ranges.
 _EMOJI = re.compile(
-    "[0-9#*]\ufe0f?\u20e3|[\U0001f000-\U0001f0ff\U0001f10d-\U0001f12f\U0001f16a-\U0001f1ff\U0001f200-\U0001faff"
+    "[\U0001f000-\U0001f0ff\U0001f10d-\U0001f12f\U0001f16a-\U0001f1ff\U0001f200-\U0001faff"
     "\u2600-\u2775\u2794-\u27bf\u2b05-\u2b55\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u25a0-\u25ff\u20e3]"
 )
 _INVISIBLE = re.compile(

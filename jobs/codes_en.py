@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from jobs.forms import (
+    KEYED,
     PHONE,
     DateOrder,
     is_phone,
@@ -30,7 +31,10 @@ _NUMBERED_WORDS = (
     "order|account|card|case|ticket|reference|confirmation|invoice|tracking|member|booking|policy|claim|serial"
 )
 _LINK = r"(?:\s+(?:is|are|was|number|no\.|ending in|ends in|ending with|of|in)|\s*[:#=]|\s)*\s*[\"'“‘(]?"
-_CODE = r"(?:[A-Z]{1,8}|[a-z]{1,3})?-?[0-9](?:[0-9A-Z]|[- ](?=[0-9]{2})[0-9])*"
+_CODE = (
+    r"(?:[0-9]{1,8}(?:-[0-9]{1,8}){2,6}(?![0-9A-Za-z-])"  # 100-2003-4
+    r"|(?:[A-Z]{1,8}|[a-z]{1,3})?-?[0-9](?:[0-9A-Z]|[- ](?=[0-9]{2})[0-9])*)"
+)
 _QUANTITY = (
     r"\s?(?:digits?|minutes?|seconds?|hours?|days?|weeks?|months?|years?|times|characters?|people|percent|%|dollars|units?|items?|a\.?m|p\.?m)"
     r"|:[0-9]|\.[0-9]|,[0-9]{3}"
@@ -87,6 +91,15 @@ def _read_code(match: re.Match[str], shortest: int) -> str | None:
     groups = re.split("[- ]", written)
     separator = ", " if all(group.isdigit() for group in groups) else " "
     return separator.join(code(group) for group in groups)
+
+
+@_rule(KEYED, needs="[*#][0-9]")
+def _keyed(match: re.Match[str], order: DateOrder) -> str | None:
+    """Dial *21*5550199#: every sign is a key; #2024# without such a word is a topic."""
+    if match[0][0] == "#" and not re.search(r"(?i)\b(?:code|dial|enter|press|call|is)\b[^0-9.,]{0,3}$", before(match)):
+        return None
+    keys = {"*": "star", "#": "pound"}
+    return ", ".join(keys.get(key) or digits(key) for key in re.findall("[*#]|[0-9]+", match[0]))
 
 
 @_rule(PHONE)

@@ -6,6 +6,7 @@ import re
 
 from jobs.forms import (
     FREE,
+    KEYED,
     PHONE,
     DateOrder,
     is_phone,
@@ -39,6 +40,16 @@ _CODE = (
     rf"|(?<=[0-9]) (?=[0-9]{{2,8}}(?![0-9A-Za-z]|\s?(?:{_QUANTITY}))))*"
 )
 _MORE = rf"\s*[、和或及与/]\s*{_CODE}(?![0-9A-Za-z]|\s?(?:{_QUANTITY}))"
+
+
+@_rule(KEYED, needs="[*#][0-9]")
+def _keyed(match: re.Match[str], order: DateOrder) -> str | None:
+    """拨*21#, 门禁码#0307#: every sign is a key; #2024# without such a word is a topic."""
+    if match[0][0] == "#" and not re.search("[码拨按入键打][^0-9，。]{0,2}$", before(match)):
+        return None
+    one = YAO if match[0][0] == "*" else "一"
+    keys = {"*": "星号", "#": "井号"}
+    return "".join(keys.get(key) or digits(key, one) for key in re.findall("[*#]|[0-9]+", match[0]))
 
 
 @_rule(PHONE)

@@ -68,6 +68,11 @@ DATE = re.compile(
 )
 CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:\s?([AaPp])\.?[Mm](?![0-9A-Za-z])\.?)?")
 
+# What is keyed in on a telephone, with a key sign inside or at its end: *21#, *21*13800138000#, #0307#.
+KEYED = (
+    r"(?<![0-9A-Za-z*#])(?:\*{1,2}[0-9]{1,4}(?:(?:\*[0-9]{1,15}){0,3}#|(?:\*[0-9]{2,15}){1,3})|#[0-9]{2,8}#)"
+    r"(?![0-9A-Za-z*#])"
+)
 CURRENCY_SIGNS = r"(?:US|HK|NT|JP|CN|A|C|S)?[$￥¥]|[€£₩₽₹฿]"
 CURRENCY_CODES = "USD|CNY|RMB|EUR|GBP|JPY|HKD|TWD|KRW|AUD|CAD|SGD|CHF|RUB|INR|THB"
 

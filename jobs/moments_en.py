@@ -14,7 +14,7 @@ from jobs.forms import (
     parse_clock,
     parse_date,
 )
-from jobs.numbers_en import cardinal, ordinal, year
+from jobs.numbers_en import cardinal, decimal, ordinal, year
 from jobs.readings_en import MONTHS, clock, date
 from jobs.rules import Rule, RuleBook, after
 
@@ -62,8 +62,8 @@ def _days_of_a_year(match: re.Match[str], order: DateOrder) -> str | None:
 
 
 @_rule(
-    r"\b(?P<strong>(?i:on|until|till|due|dated|expir(?:es|ing)|starting|ends|Mon(?:day)?|Tue(?:s|sday)?|Wed(?:nesday)?"
-    r"|Thu(?:rs|rsday)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?)|(?i:by|before|after|since|from|through|thru))[.,]{0,2}\s"
+    r"\b(?P<strong>(?i:on|until|till|as of|due|dated|expir(?:es|ing)|starting|ends|Mon(?:day)?|Tue(?:s|sday)?"
+    r"|Wed(?:nesday)?|Thu(?:rs|rsday)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?)|(?i:by|before|after|since|from|through|thru))[.,]{0,2}\s"
     rf"(?P<s>{_DAY_OF_A_YEAR}){_NO_FRACTION}",
     needs="/",
 )
@@ -245,9 +245,13 @@ def _days(match: re.Match[str], order: DateOrder) -> str:
     return " to "
 
 
-@_rule(rf"{FREE}(?P<a>[0-9]{{1,4}}):(?P<b>[0-9]{{1,4}})(?![0-9:])", needs="[0-9]:[0-9]")
+@_rule(
+    rf"{FREE}(?P<a>[0-9]{{1,4}}(?:\.[0-9]{{1,6}})?):(?P<b>[0-9]{{1,4}}(?:\.[0-9]{{1,6}})?)(?![0-9:])",
+    needs="[0-9]:[0-9]",
+)
 def _ratio(match: re.Match[str], order: DateOrder) -> str:
-    return f"{cardinal(match['a'])} to {cardinal(match['b'])}"
+    """16:9, 1:7.1."""
+    return f"{decimal(match['a'])} to {decimal(match['b'])}"
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -69,6 +69,15 @@ def _dotted_days(match: re.Match[str], order: DateOrder) -> str:
     return "到".join(f"{cardinal(month)}月{cardinal(day)}日" for month, day in days)
 
 
+@_rule(
+    r"(?<![0-9A-Za-z.-])(?P<s>(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12][0-9]|3[01]))(?=\s?(?:[01][0-9]|2[0-3]):[0-5][0-9](?![0-9]))",
+    needs="-[0-9]{2}\\s?[0-9]{2}:",
+)
+def _day_and_time(match: re.Match[str], order: DateOrder) -> str:
+    """11-30 08:15."""
+    return f"{cardinal(match['m'])}月{cardinal(match['d'])}日"
+
+
 @_rule(DATE)
 def _date(match: re.Match[str], order: DateOrder) -> str | None:
     found = parse_date(match[0], order)

@@ -39,20 +39,22 @@ def _old_money(match: re.Match[str], order: DateOrder) -> str:
 
 
 @_rule(
-    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<a>{NUMBER})(?:\s?{DASH}\s?(?:{_SIGN})?(?P<b>{NUMBER}))?(?P<scale>{_AMOUNT_SCALE})?(?P<adj>-(?=[a-z]))?(?P<per>/(?P<unit>[A-Za-z]+)(?:\.(?=\s[a-z]|[,;:)]))?)?"
+    rf"(?P<neg>{MINUS})?(?P<cur>{_SIGN})\s?(?P<below>[-−](?=[0-9]))?(?P<a>{NUMBER}|\.[0-9]{{2}}(?![0-9]))(?:\s?{DASH}\s?(?:{_SIGN})?(?P<b>{NUMBER}))?(?P<scale>{_AMOUNT_SCALE})?(?P<adj>-(?=[a-z]))?(?P<per>/(?P<unit>[A-Za-z]+)(?:\.(?=\s[a-z]|[,;:)]))?)?"
 )
 def _money(match: re.Match[str], order: DateOrder) -> str | None:
+    """$5, -$35.20, $-35.20, $.99, $5-$10."""
     currency, scale = match["cur"].strip(), (match["scale"] or "").strip()
     if not knows_currency(currency):
         return None
-    spoken = money(currency, match["b"] or match["a"], scale)
+    amount = match["a"] if match["a"][0] != "." else f"0{match['a']}"
+    spoken = money(currency, match["b"] or amount, scale)
     if match["b"]:
-        first = decimal(match["a"]) if "." not in match["a"] else money(currency, match["a"])
+        first = decimal(amount) if "." not in amount else money(currency, amount)
         spoken = f"{first} to {spoken}"
     elif match["adj"] or (not match["per"] and counts_as_adjective(match)):
         spoken = re.sub(r"s$|s(?= and )", "", spoken) + (" " if match["adj"] else "")
     spoken += f" per {per_unit(match['unit'])}" if match["per"] else ""
-    return ("minus " if match["neg"] else "") + spoken
+    return ("minus " if match["neg"] or match["below"] else "") + spoken
 
 
 @_rule(rf"{FREE}(?P<a>{NUMBER})(?P<scale>\s(?:{SCALE}))?\s?(?P<cur>{CURRENCY_CODES}|[€£￥¥])(?![A-Za-z0-9])")

@@ -138,6 +138,25 @@ def _lone_year(match: re.Match[str], order: DateOrder) -> str:
     return year(match[0].strip())
 
 
+@_rule(
+    rf"{FREE}(?P<n>[0-9]{{1,2}})\s?[x×](?P<per>/(?:day|night|week|month|year)\b)?(?=(?P<often>\s(?:daily|weekly|monthly|yearly|per|an?|every|each)\b)?)",
+    needs="[x×]",
+)
+def _times(match: re.Match[str], order: DateOrder) -> str | None:
+    """3x/day, 2x daily."""
+    if not match["per"] and not match["often"]:
+        return None
+    said = {"1": "once", "2": "twice"}.get(match["n"]) or f"{cardinal(match['n'])} times"
+    return said + (f" per {match['per'][1:]}" if match["per"] else "")
+
+
+@_rule(r"(?<![0-9A-Za-z.,])(?P<a>40[13]|457)\((?P<l>[a-z])\)(?![0-9A-Za-z])", needs="\\([a-z]\\)")
+def _pension(match: re.Match[str], order: DateOrder) -> str:
+    """401(k)."""
+    rest = match["a"][1:]
+    return f"four {'oh ' + cardinal(rest[1]) if rest[0] == '0' else cardinal(rest)} {match['l'].upper()}"
+
+
 @_rule(rf"{FREE}(?P<a>[0-9]{{2,5}})\s?[x×X]\s?(?P<b>[0-9]{{2,5}})(?![0-9A-Za-z.])")
 def _resolution(match: re.Match[str], order: DateOrder) -> str:
     return f"{cardinal(match['a'])} by {cardinal(match['b'])}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jobs.forms import FREE, DateOrder, parse_clock
-from jobs.numbers_zh import cardinal
+from jobs.numbers_zh import cardinal, decimal
 from jobs.rules import Rule, RuleBook, after, before
 
 _book = RuleBook()
@@ -26,6 +26,15 @@ _STARTS = re.compile(
     r"\s?(?:开[始球打赛播场]|举行|结束|直播|播出|进行|之?[前后](?!来)|左右|[到至起]|为[准界止始期]|[计算])"
 )
 _PAIR = r"[0-9]{1,4}:[0-9]{1,4}"
+
+
+_SHARE = r"[0-9]{1,4}(?:\.[0-9]{1,6})?"
+
+
+@_rule(rf"{FREE}(?<!:)(?P<s>(?P<a>{_SHARE}):(?P<b>{_SHARE}))(?![0-9:.])", needs=r"\.[0-9]*:|:[0-9]+\.")
+def _ratio(match: re.Match[str], order: DateOrder) -> str | None:
+    """汇率为1:7.1042: no time has a point before its minutes end."""
+    return f"{decimal(match['a'])}比{decimal(match['b'])}" if "." in match["s"] else None
 
 
 @_rule(rf"{FREE}(?<!:)(?P<s>{_PAIR}(?:\s?[、，,]\s?{_PAIR}){{1,8}})(?![0-9:])(?!\s?[AaPp]\.?[Mm])", needs="[0-9]:[0-9]")

@@ -22,7 +22,7 @@ from jobs.words import WordBreaker
 
 __all__ = ["VERSION", "FrontEnd", "TextFacts", "TextFault", "TextSettings"]
 
-VERSION = "3"
+VERSION = "4"
 """Changes whenever the same text may be spoken otherwise than before."""
 
 _SPEAKABLE = re.compile(r"[^\W_]")

@@ -24,7 +24,7 @@ from jobs.text_fault import TextFault
         ("&amp;amp;lt;b&amp;gt;", "<b>"),
         ("AT&T &unknown; R&D;", "AT&T &unknown; R&D;"),
         ("好🙂的👨‍👩‍👧🇨🇳👍🏽！", "好的！"),
-        ("按1️⃣或#️⃣键", "按或键"),
+        ("按1️⃣或#️⃣键", "按1或#键"),
         ("cafe\u0301", "café"),
         ("ﾃｽﾄ ﬁne ⽂字 Ⅳ 𝐀𝟏", "テスト fine 文字 IV A1"),
         ("好，，，，的。。。。！！！", "好，的……！"),

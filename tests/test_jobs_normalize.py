@@ -37,6 +37,36 @@ def test_english_is_read_as_a_person_would(written: str, expected: str) -> None:
     assert spoken(written, "en") == expected
 
 
+@pytest.mark.parametrize(
+    ("language", "written", "expected"),
+    [
+        ("en", "Your balance is $-35.20.", "Your balance is minus thirty-five dollars and twenty cents."),
+        ("en", "Stickers are $.99 each.", "Stickers are ninety-nine cents each."),
+        ("en", "Your balance as of 12/31 is $10.", "Your balance as of December thirty-first is ten dollars."),
+        ("en", "The ratio is 1:7.5.", "The ratio is one to seven point five."),
+        ("en", "Order no. 100-2003-4 shipped.", "Order number one zero zero, two zero zero three, four shipped."),
+        ("en", "It measures 30 x 20 x 15 cm.", "It measures thirty by twenty by fifteen centimeters."),
+        (
+            "en",
+            "A 20x30cm frame, 30cm x 20cm.",
+            "A twenty by thirty centimeters frame, thirty centimeters by twenty centimeters.",
+        ),
+        ("en", "Take it 3x/day or 2x daily.", "Take it three times per day or twice daily."),
+        ("en", "Your 401(k) and 403(b) plans.", "Your four oh one K and four oh three B plans."),
+        ("en", "Dial *21*5550199#.", "Dial star, two one, star, five five five zero one nine nine, pound."),
+        ("zh", "您已欠费¥-35.20。", "您已欠费负三十五点二元。"),
+        ("zh", "美元兑人民币汇率为1:7.1042。", "美元兑人民币汇率为一比七点一零四二。"),
+        ("zh", "检测时间11-30 08:15。", "检测时间十一月三十日 八点十五分。"),
+        ("zh", "请拨*21#，门禁码#0317#。", "请拨星号二幺井号，门禁码井号零三一七井号。"),
+        ("zh", "普通话请按1️⃣。", "普通话请按一。"),
+    ],
+)
+def test_prompts_of_banks_and_parcel_services_are_read_right(
+    language: str, written: str, expected: str
+) -> None:
+    assert spoken(written, language) == expected
+
+
 def test_the_gold_tables_are_as_large_as_promised() -> None:
     assert len(gold("zh")) >= 150
     assert len(gold("en")) >= 120
