@@ -61,9 +61,7 @@ def test_english_is_read_as_a_person_would(written: str, expected: str) -> None:
         ("zh", "普通话请按1️⃣。", "普通话请按一。"),
     ],
 )
-def test_prompts_of_banks_and_parcel_services_are_read_right(
-    language: str, written: str, expected: str
-) -> None:
+def test_prompts_of_banks_and_parcel_services_are_read_right(language: str, written: str, expected: str) -> None:
     assert spoken(written, language) == expected
 
 
