@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -27,6 +27,8 @@ from jobs.lock import hold
 MARK = "cosyvoice-batch versions"
 _VERSION = re.compile(r"[0-9]{6}")
 _GOOD_STATES = ("done", "unchanged")
+_PARTS = ("retry.jsonl", "redo.jsonl")
+"""Manifests that ask for a part of a folder's files: what failed or is flagged (docs/quality.md)."""
 
 
 class NotPublishable(UserError):
@@ -104,6 +106,12 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
         raise UserError(f"{folder / 'report.json'}: cannot be read ({error}); run the manifest again") from error
     if run["exit_code"] != 0:
         raise NotPublishable(f"{folder}: the run ended with code {run['exit_code']}; see its report, run it again")
+    left_out = sum(item["state"] == "removed" for item in items)
+    if left_out and PurePath(run.get("manifest", "")).name in _PARTS:
+        raise NotPublishable(
+            f"{folder}: the last run made {PurePath(run['manifest']).name} alone, and {left_out} other files would be "
+            "left out; run the whole manifest first"
+        )
     good, faults = [], []
     for item in items:
         if item["state"] in _GOOD_STATES:

@@ -60,6 +60,20 @@ def test_a_run_with_failures_is_not_published(tmp_path: Path, state: str) -> Non
     assert set(live(tmp_path / "sounds").values()) == {"a"}
 
 
+def test_a_run_of_what_was_to_be_made_again_does_not_take_the_rest_off_line(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run", "a")
+    report = json.loads((folder / "report.json").read_text())
+    report["items"][1]["state"] = "removed"
+    for manifest in ("run/retry.jsonl", "/home/me/redo.jsonl"):
+        report["run"]["manifest"] = manifest
+        (folder / "report.json").write_text(json.dumps(report))
+        with pytest.raises(NotPublishable, match="1 other files would be left out; run the whole manifest first"):
+            publish(folder, tmp_path / "sounds")
+    report["run"]["manifest"] = "prompts.csv"
+    (folder / "report.json").write_text(json.dumps(report))
+    assert publish(folder, tmp_path / "sounds").files == 2
+
+
 def test_files_must_be_those_of_the_report(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", "a")
     (folder / "en/1.wav").write_text("cut off")
