@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import pickle
+import re
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _NAMES_SHOWN = 8
 _GIT_LFS_POINTER = b"version https://git-lfs"
+_FOREIGN_OBJECT = re.compile(r"\bGLOBAL:? ([\w.]+)")
 # Both spellings of a weight-normed tensor: (suffix of the length g, suffix of the direction v).
 _WEIGHT_NORM_SUFFIXES = (
     (".parametrizations.weight.original0", ".parametrizations.weight.original1"),
@@ -33,7 +36,8 @@ def read_checkpoint(path: Path) -> dict[str, Tensor]:
 
     A `generator.` anywhere in a name is removed (checkpoints of GAN training carry it). The counters `epoch` and
     `step` that training leaves beside the tensors are dropped.
-    Raises ModelMissing if the file is absent, empty, a Git LFS pointer, cut off or no checkpoint at all.
+    Raises ModelMissing if the file is absent, empty, a Git LFS pointer, a web page, cut off, no checkpoint at all or
+    one that holds more than weights.
     """
     _refuse_half_downloaded(path)
     state = _read_safetensors(path) if path.suffix == ".safetensors" else _read_pickle(path)
@@ -98,6 +102,8 @@ def _refuse_half_downloaded(path: Path) -> None:
         raise ModelMissing(f"{path} does not exist.")
     with path.open("rb") as file:
         head = file.read(len(_GIT_LFS_POINTER))
+    if head.lstrip().startswith(b"<"):
+        raise ModelMissing(f"{path} is a web page, perhaps a failed download. Download it again.")
     if not head:
         raise ModelMissing(f"{path} is empty: the download did not finish. Download it again.")
     if head == _GIT_LFS_POINTER:
@@ -120,8 +126,13 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
     # Files of torch older than 1.6 are no zip archives and cannot be mapped; a cut-off archive is no archive either.
     mapped = zipfile.is_zipfile(path)
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
-    except (RuntimeError, EOFError, ValueError, OSError, pickle.UnpicklingError) as error:
+        with warnings.catch_warnings():
+            # Of the pickle protocol, which torch wants to be told of; it means nothing to who runs this.
+            warnings.simplefilter("ignore", UserWarning)
+            content = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    except pickle.UnpicklingError as error:
+        raise ModelMissing(f"{path} {_no_weights(str(error))}") from error
+    except (RuntimeError, EOFError, ValueError, OSError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelMissing(f"{path} is cut off or no checkpoint ({reason}): download it again.") from error
     if not isinstance(content, Mapping):
@@ -132,6 +143,16 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
     if foreign:
         log.info("%s: training counters ignored: %s", path.name, ", ".join(sorted(foreign)))
     return {name: value for name, value in content.items() if name not in foreign}
+
+
+def _no_weights(words: str) -> str:
+    """What torch found, without its advice to load the file with code and all."""
+    if found := _FOREIGN_OBJECT.search(words):
+        return (
+            f"holds {found[1]}, which is no weight and may be code; nothing of it was run. Do not trust this file,"
+            " download the published one."
+        )
+    return "is no checkpoint, or holds more than weights; nothing of it was run. Download it again."
 
 
 def _some(names: list[str]) -> str:

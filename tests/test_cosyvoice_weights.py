@@ -41,13 +41,15 @@ class _Evil:
 def test_code_inside_a_checkpoint_is_not_run(tmp_path: Path) -> None:
     touched, path = tmp_path / "touched", tmp_path / "llm.pt"
     torch.save({"a": torch.zeros(1), "evil": _Evil(touched)}, path)
-    with pytest.raises(ModelMissing, match=r"llm\.pt is cut off or no checkpoint"):
-        read_checkpoint(path)
-    assert not touched.exists()
-    path.write_bytes(pickle.dumps(_Evil(touched), protocol=2))
-    with pytest.raises(ModelMissing):
-        read_checkpoint(path)
-    assert not touched.exists()
+    for content in (None, *(pickle.dumps(_Evil(touched), protocol=protocol) for protocol in (2, 4))):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(
+            ModelMissing, match=r"llm\.pt (holds getattr|is no checkpoint).*nothing of it was run"
+        ) as caught:
+            read_checkpoint(path)
+        # torch advises to load it with code and all, which is no advice for who was sent this file.
+        assert "weights_only" not in str(caught.value) and not touched.exists()
 
 
 @settings(max_examples=20, deadline=None)
@@ -72,6 +74,9 @@ def test_pointers_and_strange_contents_are_named(tmp_path: Path) -> None:
         read_checkpoint(path)
     path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", encoding="utf-8")
     with pytest.raises(ModelMissing, match="Git LFS pointer"):
+        read_checkpoint(path)
+    path.write_text("<!DOCTYPE html><title>404</title>", encoding="utf-8")
+    with pytest.raises(ModelMissing, match="a web page"):
         read_checkpoint(path)
     torch.save({"a": torch.zeros(1), "note": "hello"}, path)
     with pytest.raises(ModelMissing, match="no tensors: note"):
