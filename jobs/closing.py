@@ -33,7 +33,10 @@ def removed_files(
         progress.warn(f"{why}, so --prune removes nothing: {len(found)} files are kept, such as {found[0][1]}")
         return found
     if found and not prune:
-        progress.warn(f"{len(found)} files belong to no row any more, such as {found[0][1]}; --prune removes them")
+        if len(found) == 1:
+            progress.warn(f"{found[0][1]} belongs to no row any more; --prune removes it")
+        else:
+            progress.warn(f"{len(found)} files belong to no row any more, such as {found[0][1]}; --prune removes them")
         return found
     kept = []
     for item_id, out in found:

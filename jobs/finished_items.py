@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UserError
@@ -12,6 +12,7 @@ from jobs.files import STATE_FOLDER, is_as_made
 from jobs.fingerprint import digest
 from jobs.journal import Built, Entry, Journal
 from jobs.records import Gap
+from jobs.retry import PART_NAMES
 
 if TYPE_CHECKING:
     from presets.catalog import Profile
@@ -81,7 +82,7 @@ class Missing:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.id} (line {self.line}): {self.why}"
+        return f"{self.id} (line {self.line}): {self.why}" if self.line else f"{self.id}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,11 @@ def read_run(folder: Path, profiles: Mapping[str, Profile]) -> RunContent:
     items: list[Finished] = []
     missing: list[Missing] = []
     try:
-        for entry in journal.entries(journal.last_run()):
+        number = journal.last_run()
+        if set(PART_NAMES) & {PurePath(word).name for word in journal.command_of(number).split()}:
+            why = "the last run made only what was to be made again; run the whole manifest"
+            missing += [Missing(item_id or out, 0, why) for item_id, out in journal.removed(number)]
+        for entry in journal.entries(number):
             if entry.state == "skipped":
                 continue
             built = journal.built(entry.item.id)

@@ -272,6 +272,10 @@ class Journal(JournalFile):
         found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]
         return int(found or 0)
 
+    def command_of(self, run: int) -> str:
+        found = self._do("SELECT command FROM runs WHERE number = ?", (run,)).fetchone()
+        return str(found[0]) if found else ""
+
     def entries(self, run: int) -> Iterator[Entry]:
         """Every item of a run's manifest, in manifest order, streamed."""
         for item, state, reason, number, result in self._do(

@@ -23,12 +23,11 @@ from filelock import FileLock, Timeout
 from jobs.errors import EnvironmentFault, Locked, UserError
 from jobs.files import explain, make_folder, replacing
 from jobs.lock import hold
+from jobs.retry import PART_NAMES
 
 MARK = "cosyvoice-batch versions"
 _VERSION = re.compile(r"[0-9]{6}")
 _GOOD_STATES = ("done", "unchanged")
-_PARTS = ("retry.jsonl", "redo.jsonl")
-"""Manifests that ask for a part of a folder's files: what failed or is flagged (docs/quality.md)."""
 
 
 class NotPublishable(UserError):
@@ -107,7 +106,7 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
     if run["exit_code"] != 0:
         raise NotPublishable(f"{folder}: the run ended with code {run['exit_code']}; see its report, run it again")
     left_out = sum(item["state"] == "removed" for item in items)
-    if left_out and PurePath(run.get("manifest", "")).name in _PARTS:
+    if left_out and PurePath(run.get("manifest", "")).name in PART_NAMES:
         raise NotPublishable(
             f"{folder}: the last run made {PurePath(run['manifest']).name} alone, and {left_out} other files would be "
             "left out; run the whole manifest first"

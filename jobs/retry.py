@@ -14,6 +14,8 @@ from jobs.records import Item
 from jobs.report_rows import ItemRow, json_line, plain
 
 RETRY_NAME = "retry.jsonl"
+PART_NAMES = (RETRY_NAME, "redo.jsonl")
+"""Manifests that ask for a part of a folder's files; the page of a report makes the second."""
 _RETRIED = 1_000_000
 """Stands where a segment's number would, so that a retry's seed is none of the run's own."""
 _BELOW = 2**53

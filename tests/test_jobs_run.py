@@ -76,6 +76,17 @@ def test_a_removed_row_leaves_its_file_until_prune(cli: RunCli, tmp_path: Path) 
     assert make(cli, tmp_path, rows=ROWS[:2]).err.count("--prune") == 0
 
 
+def test_after_a_run_of_what_was_to_be_made_again_the_rest_counts_as_missing(cli: RunCli, tmp_path: Path) -> None:
+    make(cli, tmp_path)
+    write_jsonl(tmp_path / "retry.jsonl", [{**ROWS[0], "seed": 7}])
+    ended = cli("run", "retry.jsonl", "-o", "m-out", "--engine", "tone")
+    assert ended.code == 0 and "2 files belong to no row" in ended.err
+    for command in ("subtitles", "publish"):
+        ended = cli(command, "m-out", *(["live"] if command == "publish" else []))
+        assert ended.code in (2, 3) and "run the whole manifest" in ended.err
+    assert make(cli, tmp_path).code == 0 and cli("publish", "m-out", "live").code == 0
+
+
 def test_no_file_leaves_the_run_folder_through_a_link_in_it(cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "m-out").mkdir()
