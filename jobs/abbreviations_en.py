@@ -39,7 +39,7 @@ _ROMAN = "(?:XC|XL|L?X{1,3}|L)?(?:IX|IV|V?I{1,3}|V)|XC|XL|L?X{1,3}"
 
 @_rule(
     rf"\b(?:(?:{_NAMES})|(?:{_TITLES}) [A-Z][a-z]+|(?:(?:{_MORE_NAMES})|(?:{_GIVEN})"
-    rf" (?:[A-Z]\. )?[A-Z][a-z]+)(?= [IVX]{{2}})) (?P<s>{_ROMAN})\b(?!['’.]\w)",
+    rf" (?:[A-Z]\. )?[A-Z][a-z]+)(?= [IVX]{{2}})) (?P<s>(?:{_ROMAN})\b(?:\.(?=\s[a-z]))?)(?!['’.]?\w)",
     needs="[IVX]",
 )
 def _regnal(match: re.Match[str], order: DateOrder) -> str | None:
@@ -48,18 +48,19 @@ def _regnal(match: re.Match[str], order: DateOrder) -> str | None:
     initial = re.match(r"\.\s[A-Z]", following) and not _SENTENCE_START.match(following[2:])
     if len(match["s"]) == 1 and (initial or re.match(rf"\s(?:{_SAID_BY_I})\b", following)):
         return None
-    value = roman_value(match["s"])
+    value = roman_value(match["s"].rstrip("."))
     return f"the {ordinal(str(value))}" if value else None
 
 
 @_rule(
     r"\b(?i:chapter|part|volume|vol\.|book|act|scene|section|phase|type|stage|level|war|appendix|bowl|class|"
-    rf"episode|canto|psalm|table|figure|plate|article|title|lesson|letter|schedule|grade) (?P<s>{_ROMAN})\b(?!['’])"
+    rf"episode|canto|psalm|table|figure|plate|article|title|lesson|letter|schedule|grade)"
+    rf" (?P<s>(?:{_ROMAN})\b(?:\.(?=\s[a-z]))?)(?!['’]|\w)"
     r"|\b(?i:chapter|canto|psalm) (?P<t>[IVXLC]{1,8})\b(?!['’])",
     needs="[IVXLC]",
 )
 def _serial(match: re.Match[str], order: DateOrder) -> str | None:
-    value = roman_value(match["s"] or match["t"])
+    value = roman_value((match["s"] or match["t"]).rstrip("."))
     number = cardinal(str(value))
     return (number if match["s"] else match[0][: -len(match["t"])] + number) if value else None
 
@@ -101,9 +102,9 @@ _ABBREVIATIONS = {
     "Wed": "Wednesday", "Thu": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Eq": "Equation", "Tel": "Telephone",
     "appt": "appointment", "Appt": "Appointment", "temp": "temperature", "viz": "namely",
     "Bldg": "Building", "bldg": "building",
-    "col": "column", "Op": "Opus", "op": "opus",
+    "col": "column", "Op": "Opus", "op": "opus", "Messrs": "Messieurs", "Esq": "Esquire",
 }  # fmt: skip
-_ENDING = word_set("Jr Sr etc Inc Ltd Corp Ave Rd Blvd dept Dept")
+_ENDING = word_set("Jr Sr Esq etc Inc Ltd Corp Ave Rd Blvd dept Dept")
 _SENTENCE_START = re.compile(
     r"(?:The|He|She|It|They|We|I|In|On|At|But|And|This|That|There|An?|His|Her|You|Please|For|To|If|Our|Your|When|What|As"
     r"|By|From|After|Before|Then|My|Now|No|So|All|Press|Call|Dial|Thank|Welcome|Who|Why|How|Where|These|Those|Its|Their"
@@ -142,6 +143,23 @@ def _abbreviation(match: re.Match[str], order: DateOrder) -> str | None:
         return None
     ends = not following or (name in _ENDING and _SENTENCE_START.match(following))
     return _ABBREVIATIONS[name] + ("." if ends and (not following or match["next"]) else "") + match["next"]
+
+
+_SHOUTED = {
+    "MR": "MISTER", "MRS": "MISSUS", "MESSRS": "MESSIEURS", "DR": "DOCTOR", "PROF": "PROFESSOR", "CAPT": "CAPTAIN",
+    "REV": "REVEREND", "ST": "SAINT",
+}  # fmt: skip
+
+
+@_rule(
+    rf"(?<![\w.])(?P<s>(?P<a>{'|'.join(_SHOUTED)})\.)(?=\s(?:[A-Z]\.\s)*(?:AND\sM|[A-Z][A-Z'’]))", needs="[A-Z]{2}\\."
+)
+def _shouted(match: re.Match[str], order: DateOrder) -> str | None:
+    """A heading in capitals: MR. PENROSE MAKES AN OFFER. After a name ST. and DR. are streets."""
+    streets = match["a"] in ("DR", "ST")
+    if streets and re.search(r"\b(?!AND|OF|AT|TO|IN|FROM|BY|FOR|THE|OR|WITH|ON)[A-Z]{2,}\s$", before(match, 40)):
+        return None
+    return _SHOUTED[match["a"]]
 
 
 @_rule(r"\bFl\.(?=\s?(?:[0-9]{1,2}(?![0-9])|\ue000{1,2}(?!\ue000)))", needs=r"Fl\.")

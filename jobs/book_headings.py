@@ -66,6 +66,7 @@ _NUMERAL = re.compile(
     r"(?:[\[(（【—–-]\s*)?([IVXLC]{1,9}|[0-9]{1,4}|[一二三四五六七八九十百零〇]{1,5})(?:\s*[\])）】—–-]|[.、．])?"
 )
 _NUMERAL_TITLE = re.compile(r"([IVXLC]{1,9}|[0-9]{1,3})\s*[.:—–]\s+(\S.{1,70})")
+_INITIAL = re.compile(r"\.\s[A-Z]\.")
 # `1、雨夜`, `一．雨夜`, `001 雨夜`: short, in Han, no sentence.
 _HAN_NUMERAL_TITLE = re.compile(
     r"(?:([0-9]{1,4}|[一二三四五六七八九十百零〇]{1,6})\s?[、.．:：]\s?|([0-9]{1,4})[\s　]+)"
@@ -196,6 +197,16 @@ def _numeral(text: str) -> Heading | None:
         unit, number = "han", chinese_number(written) or -1
     unit += " with title" if title else ""
     return Heading(text, unit, number, title, 2, False) if number > 0 else None
+
+
+def in_figures(line: str) -> str:
+    """A line of a heading with a Roman numeral in figures, for the ear: `IV` is `4`, `II. The Hen` is `2. The Hen`."""
+    found = _NUMERAL.fullmatch(line) or _NUMERAL_TITLE.fullmatch(line)
+    number = roman_number(found[1]) if found else None
+    # `C. Auguste Dupin` and `I. M. Pei` are names.
+    if found is None or number is None or found[1] in ("L", "C") or _INITIAL.match(line, found.end(1)):
+        return line
+    return f"{line[: found.start(1)]}{number}{line[found.end(1) :]}"
 
 
 def is_contents_heading(line: str) -> bool:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from jobs.book_markup import Tag
 from jobs.book_records import CJK, EMPHASIS
 
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# A short number, a variable, a unit of length; after a longer number (a year) or a word it marks a footnote.
-_EXPONENT_OF = re.compile(r"(?:(?<!\d)\d{1,3}|(?<![A-Za-z])(?:[A-Za-z]|[kcdm]m))$")
+_RAISED = str.maketrans("0123456789-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁻")
+_POWER = re.compile("[-−–]?[0-9]{1,3}")
+# A short number, a variable, a unit of length, what something equals; after a longer number (a year) or a word it
+# marks a footnote.
+_EXPONENT_OF = re.compile(r"(?:(?<!\d)\d{1,3}|(?<![A-Za-z])(?:[A-Za-z]|[kcdm]m)|= ?[A-Za-z]{2,3})$")
 _CLOSED_LINE = re.compile(r"[.!?。！？…;；:：][”’」』)）\"']*$")
 _WIDE_PUNCTUATION = "，。！？；：、“”‘’（）《》「」『』…—"
 
@@ -91,7 +93,7 @@ class Inline:
 
 def superscript(before: str, written: str) -> str:
     """The raised digits of an exponent (`10<sup>6</sup>`, `m<sup>2</sup>`); nothing where it is no exponent."""
-    if written.isascii() and written.isdigit() and len(written) <= 3 and _EXPONENT_OF.search(before.rstrip("\x02\x03")):
+    if _POWER.fullmatch(written) and _EXPONENT_OF.search(before.rstrip("\x02\x03")):
         return written.translate(_RAISED)
     return ""
 

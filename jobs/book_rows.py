@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from cosyvoice.catalog import ENGINES
 from jobs.book_cast import Cast, Lines, Who
+from jobs.book_headings import in_figures
 from jobs.book_lines import is_scene
 from jobs.book_records import LINE_BREAK, Block, Chapter, Findings, one_line
 from jobs.book_speech import halves, rendered, speakable
@@ -150,6 +151,8 @@ class _Speech:
         if block.kind in ("heading", "verse") or not self._marks:
             pause = rows.heading_ms if block.kind == "heading" else None
             texts = block.text.split(LINE_BREAK)
+            if block.kind == "heading":
+                texts = [in_figures(text) for text in texts]
             for text in texts[:-1]:
                 yield _Piece(narrator, text, "paragraph", rows.verse_ms if block.kind == "verse" else None)
             yield _Piece(narrator, texts[-1], "paragraph", pause)

@@ -66,11 +66,15 @@ def _fraction(match: re.Match[str], order: DateOrder) -> str | None:
     if match[0] in ("24/7", "9/11"):
         return None
     spoken = _fraction_words(match["a"], match["b"], bool(match["w"]))
-    if match["w"]:
-        return f"{cardinal(match['w'])} and {spoken}" + (f" {UNITS[match['u']][1]}" if match["u"] else "")
-    return spoken + (
-        f" of {'an' if UNITS[match['u']][0][0] in 'aeiou' else 'a'} {UNITS[match['u']][0]}" if match["u"] else ""
-    )
+    return _measured(match, f"{cardinal(match['w'])} and {spoken}" if match["w"] else spoken)
+
+
+def _measured(match: re.Match[str], spoken: str) -> str:
+    """With its unit: two and a half pounds, one half of an ounce."""
+    if not match["u"]:
+        return spoken
+    one, many = UNITS[match["u"]]
+    return f"{spoken} {many}" if match["w"] else f"{spoken} of {'an' if one[0] in 'aeiou' else 'a'} {one}"
 
 
 @_rule(r"(?<![0-9A-Za-z/.])(?P<a>24/7|9/11)(?![0-9/])")
@@ -86,12 +90,14 @@ def _fraction_words(top: str, bottom: str, after_whole: bool = False) -> str:
     return f"{'a' if after_whole and not many else cardinal(top)} {name}"
 
 
-@_rule(r"(?P<w>[0-9]+)?\s?(?P<f>[½⅓⅔¼¾⅛])", needs="[½⅓⅔¼¾⅛]")
+@_rule(
+    rf"(?P<w>[0-9]+)?\s?(?P<f>[½⅓⅔¼¾⅛])(?:\s?(?P<u>{UNIT})(?![A-Za-z0-9])(?:\.(?=\s[a-z]|[,;:)]))?)?",
+    needs="[½⅓⅔¼¾⅛]",
+)
 def _vulgar(match: re.Match[str], order: DateOrder) -> str:
     top, bottom = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅛": (1, 8)}[match["f"]]
-    return (f"{cardinal(match['w'])} and " if match["w"] else "") + _fraction_words(
-        str(top), str(bottom), bool(match["w"])
-    )
+    spoken = _fraction_words(str(top), str(bottom), bool(match["w"]))
+    return _measured(match, f"{cardinal(match['w'])} and {spoken}" if match["w"] else spoken)
 
 
 RULES: tuple[Rule, ...] = tuple(_book.rules)

@@ -62,6 +62,20 @@ def _years(match: re.Match[str], order: DateOrder) -> str | None:
     return f"{year(match['a'])} to {year(match['b'])}"
 
 
+@_rule(rf"{FREE}(?P<a>1[0-9]{{3}}|20[0-9]{{2}}){DASH}(?P<b>[0-9])(?![0-9A-Za-z]|[.,:%–-][0-9])")
+def _years_in_short(match: re.Match[str], order: DateOrder) -> str | None:
+    """The winter of 1842-3, as older books write it."""
+    return f"{year(match['a'])} to {year(match['b'])}" if match["a"][-1] < match["b"] else None
+
+
+@_rule(rf"{FREE}(?P<a>1[0-9]{{3}}|20[0-9]{{2}})/(?P<b>[0-9]{{2}})(?![0-9A-Za-z/]|[.,:%-][0-9])", needs="/")
+def _season(match: re.Match[str], order: DateOrder) -> str | None:
+    """The season of 1978/79."""
+    following = str(int(match["a"]) + 1)
+    said = year(following) if match["b"] == "00" else year(match["b"])
+    return f"{year(match['a'])} {said}" if following.endswith(match["b"]) else None
+
+
 @_rule(r"(?<=[\s(])(?P<s>c\.)(?=\s(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,})(?![0-9]))", needs=r"c\.")
 def _about(match: re.Match[str], order: DateOrder) -> str:
     return "circa"

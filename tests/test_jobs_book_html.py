@@ -55,6 +55,7 @@ def spoken(tmp_path: Path, body: str, **options: Any) -> str:
         ('<img src="w.png" alt="“I"/>t was', "“It was"),
         ('See <img src="x.png" alt="x"/> here', "See here"),
         ("<span hidden>no</span><span style='display: none'>no</span>yes", "yes"),
+        ("10<sup>-3</sup>, 10<sup>−12</sup>, E = mc<sup>2</sup>", "10⁻³, 10⁻¹², E = mc²"),
         ("<del>gone</del><ins>added</ins>", "added"),
         ("A &amp; B &lt;tag&gt; &nbsp; &#x4E2D;", "A & B <tag> 中"),
     ],

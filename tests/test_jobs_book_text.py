@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.book import BookOrder, outline
-from jobs.book_headings import chinese_number, heading_of, roman_number
+from jobs.book_headings import chinese_number, heading_of, in_figures, roman_number
 from jobs.book_lines import join_lines, layout_of, paragraphs
 from jobs.book_records import Reading
 from jobs.errors import UserError
@@ -69,6 +69,18 @@ def test_numbers() -> None:
         10, 20, 103, 20, 12, 200, 1024, 23,
     ]  # fmt: skip
     assert [roman_number(word) for word in ("I", "IV", "XLII", "IIII", "VX", "")] == [1, 4, 42, None, None, None]
+
+
+@pytest.mark.parametrize(
+    "line, heard",
+    [
+        ("II", "2"), ("IV.", "4."), ("I. THE STORM", "1. THE STORM"), ("X: The End", "10: The End"),
+        ("C. Auguste Dupin", "C. Auguste Dupin"), ("I. M. Pei", "I. M. Pei"), ("I, Claudius", "I, Claudius"),
+        ("CHAPTER II", "CHAPTER II"), ("MIX", "MIX"), ("12", "12"), ("第一章", "第一章"),
+    ],
+)  # fmt: skip
+def test_numerals_of_headings_are_heard_as_numbers(line: str, heard: str) -> None:
+    assert in_figures(line) == heard
 
 
 def gutenberg(chapters: int = 3) -> str:
