@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobs import devices
 from jobs.errors import EnvironmentFault
+from jobs.model_store import MODEL_VARIABLE, find_model, look
 from jobs.probe import NO_AUTOLOAD, PROBE_S, find
 from jobs.version import library_version, tool_version
 
@@ -32,7 +33,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, the needed ones first."""
-    return [*_libraries(), _ffmpeg(), _segmenter(), *_torch(), *_machine()]
+    return [*_libraries(), named_or_pulled(os.environ), _ffmpeg(), _segmenter(), *_torch(), *_machine()]
 
 
 def _libraries() -> Iterator[Finding]:
@@ -41,6 +42,22 @@ def _libraries() -> Iterator[Finding]:
         found = library_version(package)
         missing = found == "not installed"
         yield Finding(package, not missing, found, "install cosyvoice-batch again with pip" if missing else "")
+
+
+def named_or_pulled(environ: Mapping[str, str]) -> Finding:
+    """The model that a run without --model takes. One that the environment names and that is no good ends it."""
+    what, named = "CosyVoice model", environ.get(MODEL_VARIABLE)
+    try:
+        folder = find_model(None, environ)
+    except EnvironmentFault as fault:
+        return Finding(what, False, "none", str(fault))
+    if folder is None:
+        fix = "cosyvoice-batch models pull cosyvoice3; until then the embedded voice speaks and clones nobody"
+        return Finding(what, False, "none", fix, needed=False)
+    state = look(folder)
+    complete = state.state == "complete"
+    fix = "" if complete else f"{state.detail} Bring the files, or name another folder in {MODEL_VARIABLE}"
+    return Finding(what, complete, str(folder), fix, needed=named is not None)
 
 
 def _ffmpeg() -> Finding:

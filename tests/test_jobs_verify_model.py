@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hub_server import Hub
 from test_jobs_pull_model import BRISK, Log, published, small_files, source_of
 
 from jobs.errors import EnvironmentFault
+from jobs.examine import named_or_pulled
 from jobs.inventory import models
 from jobs.model_catalog import COSYVOICE3, MODELS, PublishedModel
 from jobs.model_store import find_model, look, models_folder, read_record
@@ -126,6 +128,18 @@ def test_a_record_that_cannot_be_read_is_said_with_what_to_do(content: str, stor
     with pytest.raises(EnvironmentFault, match=r"pulled\.json cannot be read.*delete it"):
         read_record(folder)
     assert look(folder).state == "incomplete"
+
+
+def test_doctor_names_the_model_that_a_run_would_take(store: Path, tmp_path: Path) -> None:
+    environ = {"COSYVOICE_BATCH_MODELS": str(store)}
+    found = named_or_pulled(environ)
+    assert found.ok and found.found == str(store / "cosyvoice3")
+    (store / "cosyvoice3" / "llm.pt").unlink()
+    found = named_or_pulled(environ)  # none was asked for: the embedded voice speaks
+    assert not found.ok and not found.needed and "models pull cosyvoice3" in found.fix
+    for named, told in ((str(store / "cosyvoice3"), r"llm\.pt"), ("none", "neither a folder nor a name")):
+        found = named_or_pulled(environ | {"COSYVOICE_BATCH_MODEL": named})
+        assert not found.ok and found.needed and re.search(told, found.fix)
 
 
 def test_names_folders_and_the_default_lead_to_a_model(store: Path, tmp_path: Path) -> None:
