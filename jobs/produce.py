@@ -31,6 +31,8 @@ TICK_S = 0.2
 """How long the loop sleeps at most: a signal is answered within this time."""
 FINISH_AHEAD = 2
 """Items a finisher may have in hand, so that it need not wait for the next one."""
+FINISH_BACKLOG = 128
+"""Items that may wait for a finisher before the engines get nothing new: their takes lie on the disk."""
 FINISH_DEATHS_ALLOWED = 2
 
 
@@ -84,7 +86,7 @@ class Production:
         try:
             while True:
                 self._check_stop()
-                if self._ears is None or not self._ears.full:
+                if len(self._to_finish) < FINISH_BACKLOG and not (self._ears and self._ears.full):
                     self._roster.feed()
                 self._collect_ended()
                 self._feed_finishers()

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from jobs.errors import EnvironmentFault, Locked, UserError
-from jobs.files import explain, make_folder, replacing
+from jobs.files import STATE_FOLDER, explain, is_as_made, make_folder, replacing
+from jobs.journal import Journal
 from jobs.lock import hold
 from jobs.retry import PART_NAMES
 
@@ -92,7 +93,7 @@ def _absolute(dest: Path) -> Path:
 
 
 def finished_items(folder: Path) -> list[dict[str, Any]]:
-    """The report's items with a file; every file there and as large as the report says, and no item failed.
+    """The report's items with a file; every file there and as it was made, and no item failed.
 
     Raises NotPublishable where that is not so, UserError where there is no report.
     """
@@ -112,9 +113,10 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
             "left out; run the whole manifest first"
         )
     good, faults = [], []
+    marks = _marks(folder)
     for item in items:
         if item["state"] in _GOOD_STATES:
-            fault = _file_fault(folder, item)
+            fault = _file_fault(folder, item, marks.get(item["id"], {}))
             faults += [fault] if fault else []
             good.append(item)
         elif item["state"] not in ("skipped", "removed"):
@@ -127,7 +129,18 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
     return good
 
 
-def _file_fault(folder: Path, item: dict[str, Any]) -> str:
+def _marks(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What tells each item's file from any other, by id; none where the folder came here without its journal."""
+    if not (folder / STATE_FOLDER / "journal.sqlite").is_file():
+        return {}
+    journal = Journal(folder, readonly=True)
+    try:
+        return {entry.item.id: entry.result.get("marks", {}) for entry in journal.entries(journal.last_run())}
+    finally:
+        journal.close()
+
+
+def _file_fault(folder: Path, item: dict[str, Any], marks: Mapping[str, Any]) -> str:
     path = folder / item["out"]
     if folder.resolve() not in path.resolve().parents:
         return f"{item['out']} lies outside the run folder"
@@ -135,7 +148,9 @@ def _file_fault(folder: Path, item: dict[str, Any]) -> str:
         return f"{item['out']} is missing"
     size = path.stat().st_size
     expected = item["measured"] and item["measured"]["size_bytes"]
-    return "" if expected in (None, size) else f"{item['out']} has {size} bytes, the report says {expected}"
+    if expected not in (None, size):
+        return f"{item['out']} has {size} bytes, the report says {expected}"
+    return "" if is_as_made(str(path), size, marks) else f"{item['out']} was changed since it was made"
 
 
 @contextmanager

@@ -87,6 +87,18 @@ def test_files_must_be_those_of_the_report(tmp_path: Path) -> None:
     assert not (tmp_path / "sounds").exists()
 
 
+def test_a_file_that_was_changed_after_the_run_does_not_go_live(tmp_path: Path, cli: RunCli) -> None:
+    (tmp_path / "two.csv").write_text("id,text\na,Yes.\nb,No.\n")
+    assert cli("run", "two.csv", "--engine", "tone", "--quiet", "-o", "run").code == 0
+    audio = tmp_path / "run/b.wav"
+    whole = audio.read_bytes()
+    audio.write_bytes(whole[:-2] + bytes([whole[-2] ^ 1, whole[-1]]))
+    with pytest.raises(NotPublishable, match=r"b.wav was changed since it was made; run the manifest again"):
+        publish(tmp_path / "run", tmp_path / "sounds")
+    audio.write_bytes(whole)
+    assert publish(tmp_path / "run", tmp_path / "sounds").files == 2
+
+
 @pytest.mark.parametrize("kind", ["folder", "file", "link", "dangling"])
 def test_what_another_made_is_left_alone(tmp_path: Path, kind: str) -> None:
     dest = tmp_path / "sounds"
