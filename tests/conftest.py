@@ -59,6 +59,11 @@ def start_cli(*words: str, cwd: Path, env: Mapping[str, str] | None = None) -> s
     )
 
 
+def files(folder: Path, suffix: str) -> int:
+    """How many such files lie below a folder at which a run is working: folders may vanish meanwhile."""
+    return sum(name.endswith(suffix) for _, _, names in os.walk(folder) for name in names)
+
+
 RunCli = Callable[..., Ended]
 
 

@@ -76,14 +76,13 @@ def test_runs_find_own_voices_and_report_consent_and_remarks(cli: RunCli, home: 
     write_jsonl(tmp_path / "m.jsonl", rows)
     checked = cli("check", "m.jsonl", "--engine", "tone", "--json", env=home)
     assert checked.code == 0, checked.err
-    assert [line.split(":")[0] for line in checked.json()["voices"] if "stops on" in line] == [
-        "voice 'hot'",
-        str(tmp_path / "hot.wav"),
-    ]
+    (shared,) = [line for line in checked.json()["voices"] if "stops on" in line]
+    assert shared.endswith(f"(2 voices: voice 'hot', {tmp_path / 'hot.wav'})")
     ended = cli("run", "m.jsonl", "--engine", "tone", env=home)
     assert ended.code == 0, ended.err
-    assert ended.err.count("warning: voice 'hot': the recording stops on its last word") == 1
-    assert "voice 'hot': the recording stops" in (tmp_path / "m-out/run.log").read_text(encoding="utf-8")
+    assert ended.err.count("warning: the recording stops on its last word") == 1
+    assert "(2 voices: voice 'hot', " in ended.err
+    assert "(2 voices: voice 'hot', " in (tmp_path / "m-out/run.log").read_text(encoding="utf-8")
     items = report_items(tmp_path / "m-out")
     assert items["a"]["warnings"] == items["b"]["warnings"] == []
     assert "stops on its last word" in " ".join(items["c"]["warnings"])

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import RunCli, outputs, report_items, report_run, start_cli, write_jsonl
+from conftest import RunCli, files, outputs, report_items, report_run, start_cli, write_jsonl
 
 SLOW = ("--engine", "engines_for_tests:SLOW", "--workers", "2")
 
@@ -21,7 +21,7 @@ def rows(count: int, words: str = "Press one for sales and two for support, plea
 
 def pieces(folder: Path) -> int:
     """Outputs and takes that are there."""
-    return len(list(folder.rglob("*.wav"))) + len(list(folder.rglob("*.f32")))
+    return files(folder, ".wav") + files(folder, ".f32")
 
 
 def wait_for(condition: object, seconds: float = 60.0) -> None:
@@ -82,7 +82,7 @@ def test_a_long_item_goes_on_from_its_last_segment(tmp_path: Path, undisturbed: 
     write_jsonl(tmp_path / "m.jsonl", crash_rows()[:1])
     folder = tmp_path / "m-out"
     process = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.2"})
-    wait_for(lambda: len(list(folder.rglob("*.f32"))) >= 6)
+    wait_for(lambda: files(folder, ".f32") >= 6)
     process.kill()
     process.communicate()
     process = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0"})
@@ -99,7 +99,7 @@ def test_a_signal_ends_the_run_cleanly_and_the_next_goes_on(tmp_path: Path, numb
     write_jsonl(tmp_path / "m.jsonl", rows(40))
     folder = tmp_path / "m-out"
     process = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.2"})
-    wait_for(lambda: len(list(folder.rglob("*.wav"))) >= 2)
+    wait_for(lambda: files(folder, ".wav") >= 2)
     sent = time.monotonic()
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
@@ -118,7 +118,7 @@ def test_a_signal_ends_the_run_cleanly_and_the_next_goes_on(tmp_path: Path, numb
 def test_children_die_with_their_parent(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "m.jsonl", rows(20))
     process = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.3"})
-    wait_for(lambda: list((tmp_path / "m-out").rglob("*.wav")))
+    wait_for(lambda: files(tmp_path / "m-out", ".wav") > 0)
     children = _descendants(process.pid)
     assert len(children) >= 3
     process.kill()
@@ -142,7 +142,7 @@ def _alive(pid: int) -> bool:
 def test_a_second_run_is_refused_and_names_the_holder(tmp_path: Path, cli: RunCli) -> None:
     write_jsonl(tmp_path / "m.jsonl", rows(30))
     first = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "0.6"})
-    wait_for(lambda: list((tmp_path / "m-out").rglob("*.wav")))
+    wait_for(lambda: files(tmp_path / "m-out", ".wav") > 0)
     second = cli("run", "m.jsonl", *SLOW)
     assert second.code == 5 and f"process {first.pid}" in second.err
     waiting = start_cli("run", "m.jsonl", *SLOW, "--wait", "120", "--json", cwd=tmp_path, env={"TEST_SECONDS": "0"})
@@ -186,7 +186,7 @@ def test_an_engine_that_cannot_be_loaded_ends_with_code_4(tmp_path: Path, cli: R
 def test_a_killed_finisher_is_replaced(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     write_jsonl(tmp_path / "m.jsonl", rows(12))
     process = start_cli("run", "m.jsonl", *SLOW, cwd=tmp_path, env={"TEST_SECONDS": "1.0"})
-    wait_for(lambda: list((tmp_path / "m-out").rglob("*.wav")))
+    wait_for(lambda: files(tmp_path / "m-out", ".wav") > 0)
     os.kill(max(_descendants(process.pid)), signal.SIGKILL)  # the finisher is started after the workers
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import RunCli, outputs, report_items, report_run, start_cli, write_jsonl
+from conftest import RunCli, files, outputs, report_items, report_run, start_cli, write_jsonl
 
 from benchmarks.make_checkpoint import make_checkpoint
 from cosyvoice.model_folder import Generation
@@ -54,7 +54,7 @@ def test_modes_end_in_files_and_a_kill_costs_nothing(model: Path, cli: RunCli, t
 
     process = start_cli("run", "m.jsonl", "--model", str(model), "-o", "torn", *WORDS, cwd=tmp_path, env=env)
     end = time.monotonic() + 120
-    while not list((tmp_path / "torn").rglob("*.f32")) and process.poll() is None:
+    while not files(tmp_path / "torn", ".f32") and process.poll() is None:
         assert time.monotonic() < end
         time.sleep(0.01)
     process.kill()
