@@ -84,7 +84,7 @@ def choose(
     """
     wishes = read_wishes(text)
     kinds = {wish.kind for wish in wishes} or set(KINDS)
-    warnings = [str(trouble) for trouble in troubles if trouble.kind in kinds or (wishes and not trouble.kind)]
+    warnings = [str(trouble) for trouble in troubles if trouble.kind in kinds or not trouble.kind]
     wanted: list[Device] = []
     for wish in wishes or tuple(Wish(kind) for kind in KINDS):
         met = [device for device in devices if wish.meets(device)]

@@ -150,6 +150,8 @@ def test_the_cpu_stands_by_unless_forbidden() -> None:
 def test_no_accelerator_means_the_cpu_told_only_where_one_was_wanted() -> None:
     assert plan((CPU,)).warnings == ()
     broken = Trouble("torch_npu", "npu", "ImportError: libhccl.so", "source set_env.sh")
+    deaf = Trouble("torch", "", "no answer within 120 s", "look at the vendor's tool")
+    assert "no answer within 120 s" in plan((CPU,), (deaf,)).warnings[0], "it may hide any kind of device"
     for chosen in ("auto", "npu", "npu:*"):
         seating = plan((CPU,), (broken,), devices=chosen)
         assert {seat.device for seat in seating.seats} == {"cpu"}
