@@ -58,14 +58,16 @@ class Production:
         check_stop: Callable[[], None],
         ears: Ears | None = None,
     ) -> None:
-        """`check_stop` raises when the run was told to stop; `ears` hear every take."""
+        """At most `finishers` work; `check_stop` raises when the run was told to stop; `ears` hear every take."""
         self._folder = folder
         self._temporary = temporary
         self._schedule = schedule
         self._roster = roster
         self._profiles = profiles
-        self._finishers = [self._finisher(number) for number in range(finishers)]
-        self._in_hand: list[dict[str, OpenItem]] = [{} for _ in self._finishers]
+        self._most_finishers = finishers
+        self._finishers: list[Child] = []
+        self._in_hand: list[dict[str, OpenItem]] = []
+        self._add_finisher()  # it gets ready while the engine is loaded
         self._deaths: dict[str, int] = {}
         self._to_finish: deque[OpenItem] = deque()
         self._journal = journal
@@ -136,12 +138,17 @@ class Production:
                 self._to_finish.append(opened)
 
     def _feed_finishers(self) -> None:
-        for number, child in enumerate(self._finishers):
+        """Another finisher is started only where those at work fall behind: each costs a second of a core and 60 MB."""
+        for number in range(self._most_finishers):
+            if number == len(self._finishers):
+                if not (self._to_finish and self._newest_at_work):
+                    return
+                self._add_finisher()
             while self._to_finish and len(self._in_hand[number]) < FINISH_AHEAD:
                 opened = self._to_finish.popleft()
                 self._in_hand[number][opened.item.id] = opened
                 try:
-                    child.send("finish", self._job(opened))
+                    self._finishers[number].send("finish", self._job(opened))
                 except Gone as gone:
                     self._replace_finisher(number, str(gone))
                     return
@@ -177,6 +184,7 @@ class Production:
             except Gone as gone:
                 self._replace_finisher(number, str(gone))
                 continue
+            self._newest_at_work |= bool(messages) and child is self._finishers[-1]
             for message in messages:
                 match message:
                     case ("finished", item_id, temporary, measured):
@@ -200,6 +208,11 @@ class Production:
                 self._to_finish.append(opened)
         self._finishers[number].kill()
         self._finishers[number] = self._finisher(number)
+
+    def _add_finisher(self) -> None:
+        self._finishers.append(self._finisher(len(self._finishers)))
+        self._in_hand.append({})
+        self._newest_at_work = False
 
     def _finisher(self, number: int) -> Child:
         return Child(f"finisher {number + 1}", work, dict(self._profiles), ENVIRONMENT)
