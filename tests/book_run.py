@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
-from conftest import environment, write_jsonl
+from conftest import call_cli, write_jsonl
 from numpy.typing import NDArray
 
 from jobs.ffmpeg import decode, ffmpeg_path
@@ -30,27 +29,14 @@ FACTS = {
 }
 
 
-def call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "cli", *words],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-
-
 def make_run(folder: Path, *words: str) -> None:
     """`m.jsonl`, spoken into `m-out`, with a book.json and a cover beside it."""
     write_jsonl(folder / "m.jsonl", ROWS)
     (folder / "m.book.json").write_text(json.dumps(FACTS), encoding="utf-8")
     picture = ["-f", "lavfi", "-i", "color=red:s=64x64", "-frames:v", "1", "-y", str(folder / "cover.jpg")]
     subprocess.run([ffmpeg_path(), "-v", "error", *picture], check=True, stdin=subprocess.DEVNULL)
-    done = call(folder, "run", "m.jsonl", "--engine", "tone", *words)
-    assert done.returncode == 0, done.stderr
+    done = call_cli(folder, "run", "m.jsonl", "--engine", "tone", "--workers", "1", *words)
+    assert done.code == 0, done.err
 
 
 def heard(path: Path, rate_hz: int = 8000) -> NDArray[np.float32]:

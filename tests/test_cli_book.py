@@ -74,7 +74,7 @@ def test_a_book_of_two_chapters_is_run(cli: RunCli, tmp_path: Path) -> None:
     }
     assert done.json()["speakers"] == {"张三": 1} and done.json()["unattributed"] == 1
     assert done.json()["unattributed_examples"] == [{"chapter": 2, "text": "“完了吗？”"}]
-    ran = cli("run", "novel.jsonl", "--engine", "tone")
+    ran = cli("run", "novel.jsonl", "--engine", "tone", "--workers", "1")
     assert ran.code == 0, ran.err
     items = report_items(tmp_path / "novel-out")
     assert list(items) == ["opening", "ch001-0001", "ch001-0002", "ch001-0003", "ch002", "closing"]

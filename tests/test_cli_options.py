@@ -42,7 +42,7 @@ def test_languages_are_understood_by_name() -> None:
 
 
 def test_an_empty_path_does_not_mean_this_folder(cli: RunCli, manifest: Path) -> None:
-    ended = cli("run", manifest.name, "--engine", "tone", "--out", "")
+    ended = cli("run", manifest.name, "--engine", "tone", "--workers", "1", "--out", "")
     assert ended.code == 2 and "path is empty" in ended.err
     assert [path.name for path in manifest.parent.iterdir()] == ["m.csv"]
 

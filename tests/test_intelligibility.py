@@ -10,25 +10,30 @@ from pathlib import Path
 
 import asr
 import pytest
-from conftest import ROOT, RunCli, report_items
+from conftest import ROOT, RunCli, report_items, write_jsonl
 
+PROMPTS = {
+    "zh": ("zh-hours", "zh-balance", "zh-code", "zh-room", "zh-hotline", "zh-flight", "zh-appointment"),
+    "en": ("en-hours", "en-balance", "en-bill", "en-code", "en-hotline", "en-flight", "en-goodbye"),
+}
+"""Of the example prompts those with most to get wrong: hours, amounts, dates, codes, telephone and flight numbers."""
 ENGLISH_WER_LIMIT = 0.05
 CHINESE_PINYIN_ERROR_LIMIT = 0.06
 
 
 @pytest.mark.timeout(900)
 def test_the_example_prompts_are_understood(cli: RunCli, tmp_path: Path) -> None:
-    manifest = ROOT / "examples" / "ivr.csv"
-    ended = cli("run", str(manifest), "--engine", "kokoro", "-o", "out", "--strict", timeout=800)
+    with (ROOT / "examples/ivr.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    write_jsonl(tmp_path / "ivr.jsonl", [rows[item_id] for ids in PROMPTS.values() for item_id in ids])
+    ended = cli("run", "ivr.jsonl", "--engine", "kokoro", "-o", "out", "--strict", timeout=800)
     assert ended.code == 0, ended.err
-    with manifest.open(encoding="utf-8-sig", newline="") as file:
-        language_of = {row["id"]: row["language"] for row in csv.DictReader(file)}
     items = report_items(tmp_path / "out")
-    assert len(items) == len(language_of) >= 30
+    assert len(items) == 14
     errors, total = {"en": 0, "zh": 0}, {"en": 0, "zh": 0}
     misheard = []
     for item_id, item in items.items():
-        language = language_of[item_id]
+        language = rows[item_id]["language"]
         compare = asr.english_wer if language == "en" else asr.chinese_pinyin_error
         heard = asr.transcribe(tmp_path / "out" / item["out"], language)
         wrong, length = compare(item["spoken"], heard)

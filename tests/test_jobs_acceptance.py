@@ -139,7 +139,9 @@ def test_a_run_names_the_broken_rule_and_makes_the_other_items(tmp_path: Path, c
     write_jsonl(
         tmp_path / "m.jsonl", [{"id": "a", "text": "Hi."}, {"id": "b", "text": "A long welcome to you all. " * 6}]
     )
-    ended = cli("run", "m.jsonl", "-o", "out", "--engine", "tone", "-p", "short", "--profiles-folder", "own")
+    ended = cli(
+        "run", "m.jsonl", "-o", "out", "--engine", "tone", "--workers", "1", "-p", "short", "--profiles-folder", "own"
+    )
     assert ended.code == 3, ended.err
     items = report_items(tmp_path / "out")
     assert items["a"]["state"] == "done" and items["b"]["state"] == "failed"

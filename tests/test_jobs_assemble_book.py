@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from book_run import ROWS, call, heard, make_run, metadata, onset_s
-from conftest import write_jsonl
+from book_run import ROWS, heard, make_run, metadata, onset_s
+from conftest import call_cli, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,9 +37,9 @@ BOOK = "爱丽丝 - a=b #1.m4b"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     make_run(folder)
-    done = call(folder, "assemble", "m-out", "--cover", "cover.jpg", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["made"] == [*CHAPTERS, BOOK]
+    done = call_cli(folder, "assemble", "m-out", "--cover", "cover.jpg", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["made"] == [*CHAPTERS, BOOK]
     return folder
 
 
@@ -96,16 +96,16 @@ def test_nothing_is_made_again_until_something_changes(copy: Path) -> None:
         return {path.name: path.stat().st_mtime_ns for path in (copy / "m-book").iterdir()}
 
     before = stamps()
-    again = call(copy, "assemble", "m-out", "--cover", "cover.jpg", "--json")
-    assert again.returncode == 0 and json.loads(again.stdout)["made"] == []
+    again = call_cli(copy, "assemble", "m-out", "--cover", "cover.jpg", "--json")
+    assert again.code == 0 and again.json()["made"] == []
     assert stamps() == before
     write_jsonl(copy / "m.jsonl", [*ROWS[:3], {**ROWS[3], "text": "第二章换了别的内容。"}])
-    assert call(copy, "run", "m.jsonl", "--engine", "tone").returncode == 0
-    done = json.loads(call(copy, "assemble", "m-out", "--cover", "cover.jpg", "--json").stdout)
+    assert call_cli(copy, "run", "m.jsonl", "--engine", "tone", "--workers", "1").code == 0
+    done = call_cli(copy, "assemble", "m-out", "--cover", "cover.jpg", "--json").json()
     assert done["made"] == [CHAPTERS[2], BOOK] and done["unchanged"] == CHAPTERS[:2]
     write_jsonl(copy / "m.jsonl", ROWS[:3])
-    assert call(copy, "run", "m.jsonl", "--engine", "tone").returncode == 0
-    done = json.loads(call(copy, "assemble", "m-out", "--format", "chapters", "--json").stdout)
+    assert call_cli(copy, "run", "m.jsonl", "--engine", "tone", "--workers", "1").code == 0
+    done = call_cli(copy, "assemble", "m-out", "--format", "chapters", "--json").json()
     assert done["removed"] == [CHAPTERS[2]] and not (copy / "m-book" / CHAPTERS[2]).exists()
     assert (copy / "m-book" / BOOK).exists(), "a format that was not asked for stays"
 
@@ -113,23 +113,23 @@ def test_nothing_is_made_again_until_something_changes(copy: Path) -> None:
 def test_unfinished_runs_are_refused_with_what_is_missing(copy: Path) -> None:
     (copy / "m-out/c2.wav").unlink()
     (copy / "m-out/c1-2.wav").write_bytes(b"RIFF, torn")
-    done = call(copy, "assemble", "m-out", "-o", "part", "--format", "chapters")
-    assert done.returncode == 2 and not (copy / "part").exists()
-    assert "c2 (line 4): its file c2.wav is gone" in done.stderr and "c1-2 (line 3)" in done.stderr
-    done = call(copy, "assemble", "m-out", "-o", "part", "--format", "chapters", "--partial", "--json")
-    assert done.returncode == 3
-    assert [missing["id"] for missing in json.loads(done.stdout)["missing"]] == ["c1-2", "c2"]
-    assert json.loads(done.stdout)["made"] == CHAPTERS[:2]
+    done = call_cli(copy, "assemble", "m-out", "-o", "part", "--format", "chapters")
+    assert done.code == 2 and not (copy / "part").exists()
+    assert "c2 (line 4): its file c2.wav is gone" in done.err and "c1-2 (line 3)" in done.err
+    done = call_cli(copy, "assemble", "m-out", "-o", "part", "--format", "chapters", "--partial", "--json")
+    assert done.code == 3
+    assert [missing["id"] for missing in done.json()["missing"]] == ["c1-2", "c2"]
+    assert done.json()["made"] == CHAPTERS[:2]
 
 
 def test_files_of_others_are_left_alone(copy: Path) -> None:
     (copy / "mine").mkdir()
     (copy / "mine" / CHAPTERS[0]).write_text("my recording")
-    done = call(copy, "assemble", "m-out", "-o", "mine", "--format", "chapters")
-    assert done.returncode == 2 and "was not made by" in done.stderr
+    done = call_cli(copy, "assemble", "m-out", "-o", "mine", "--format", "chapters")
+    assert done.code == 2 and "was not made by" in done.err
     assert (copy / "mine" / CHAPTERS[0]).read_text() == "my recording"
-    assert call(copy, "assemble", "m-out", "--cover", "m.jsonl").returncode == 2
-    assert "no run folder" in call(copy, "assemble", "mine").stderr
+    assert call_cli(copy, "assemble", "m-out", "--cover", "m.jsonl").code == 2
+    assert "no run folder" in call_cli(copy, "assemble", "mine").err
 
 
 def test_more_chapters_than_the_old_atom_holds(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_what_a_system_would_not_take_fails_alone_and_is_not_published(tmp_path:
     (tmp_path / "own").mkdir()
     (tmp_path / "own/short.toml").write_text('extends = "yeastar"\n[accept]\nmax_s = 1\n')
     write_jsonl(tmp_path / "m.jsonl", [{"id": "welcome", "text": "Welcome to the house of many rooms."}])
-    assert cli("run", "m.jsonl", "-o", "run", "--engine", "tone").code == 0
+    assert cli("run", "m.jsonl", "-o", "run", "--engine", "tone", "--workers", "1").code == 0
     words = ("deliver", "run", "out", "-p", "asterisk-alaw", "-p", "short", "--profiles-folder", "own", "--json")
     ended = cli(*words)
     assert ended.code == 3, ended.err

@@ -65,7 +65,7 @@ def test_a_run_tells_its_figures(cli: RunCli, tmp_path: Path) -> None:
 
 def test_retries_are_counted(cli: RunCli, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "m.jsonl", [{"id": f"i{n}", "text": f"Number {n}."} for n in range(3)])
-    engine = ("--engine", "engines_for_tests:FIRST_TAKE_SILENT")
+    engine = ("--engine", "engines_for_tests:FIRST_TAKE_SILENT", "--workers", "1")
     assert cli("run", "m.jsonl", *engine, "--metrics-file", "m.prom").code == 0
     samples = read((tmp_path / "m.prom").read_text())
     assert value(samples, "takes_total") == 6
@@ -87,7 +87,7 @@ def test_a_restarted_worker_shows(cli: RunCli, tmp_path: Path) -> None:
 def test_failures_keep_the_last_success(cli: RunCli, tmp_path: Path) -> None:
     row = {"id": "a", "text": "Good."}
     write_jsonl(tmp_path / "m.jsonl", [row])
-    command = ("run", "m.jsonl", "--metrics-file", "m.prom")
+    command = ("run", "m.jsonl", "--workers", "1", "--metrics-file", "m.prom")
     assert cli(*command, "--engine", "tone").code == 0
     success = value(read((tmp_path / "m.prom").read_text()), "last_success_timestamp_seconds")
     assert success is not None
@@ -150,7 +150,7 @@ def test_it_is_there_while_the_run_goes_on_and_tells_its_end(tmp_path: Path) -> 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(cli: RunCli, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "m.jsonl", [{"id": "a", "text": "Good."}])
-    done = cli("run", "m.jsonl", "--engine", "tone", "--metrics-file", "nowhere/m.prom")
+    done = cli("run", "m.jsonl", "--engine", "tone", "--workers", "1", "--metrics-file", "nowhere/m.prom")
     assert done.code == 4
     assert "--metrics-file: nowhere/m.prom cannot be written" in done.err
     assert not (tmp_path / "m-out/a.wav").exists()

@@ -23,14 +23,14 @@ def test_failed_items_come_back_with_new_seeds_and_run(cli: RunCli, tmp_path: Pa
         {"id": "worse", "text": "Boom, 再见 boom.", "voice": "heart", "title": "T"},
     ]
     write_jsonl(tmp_path / "m.jsonl", rows)
-    assert cli("run", "m.jsonl", "--engine", "engines_for_tests:RAISES").code == 3
+    assert cli("run", "m.jsonl", "--engine", "engines_for_tests:RAISES", "--workers", "1").code == 3
     retry = tmp_path / "m-out/retry.jsonl"
     found = {row["id"]: row for row in map(json.loads, retry.read_text(encoding="utf-8").splitlines())}
     assert found.keys() == {"bad", "worse"}
     assert found["bad"]["text"] == "This goes boom."
     assert found["bad"]["seed"] not in (0, 5)
     assert found["bad"]["team"] == "Ops"
-    ended = cli("run", "m-out/retry.jsonl", "--engine", "tone", "-o", "m-out")
+    ended = cli("run", "m-out/retry.jsonl", "--engine", "tone", "--workers", "1", "-o", "m-out")
     assert ended.code == 0, ended.err
     after = report_items(tmp_path / "m-out")
     assert after["bad"]["state"] == after["worse"]["state"] == "done"
@@ -47,7 +47,7 @@ def test_voices_are_told_with_their_pass_rate(cli: RunCli, tmp_path: Path) -> No
         {"id": "c", "text": "Fine too.", "voice": "michael"},
     ]
     write_jsonl(tmp_path / "m.jsonl", rows)
-    cli("run", "m.jsonl", "--engine", "engines_for_tests:RAISES", "--takes", "1")
+    cli("run", "m.jsonl", "--engine", "engines_for_tests:RAISES", "--workers", "1", "--takes", "1")
     report = json.loads((tmp_path / "m-out/report.json").read_text(encoding="utf-8"))
     rates = {voice["voice"]: (voice["passed"], voice["failed"], voice["pass_rate"]) for voice in report["by_voice"]}
     assert rates == {"heart": (1, 1, 0.5), "michael": (1, 0, 1.0)}

@@ -17,11 +17,11 @@ ROWS = [
 
 def make(cli: RunCli, tmp_path: Path, *words: str, rows: list[dict[str, object]] | None = None, engine: str = "tone"):
     write_jsonl(tmp_path / "m.jsonl", ROWS if rows is None else rows)
-    return cli("run", "m.jsonl", "--engine", engine, *words)
+    return cli("run", "m.jsonl", "--engine", engine, "--workers", "1", *words)
 
 
 def test_run_makes_every_item_and_tells_it(cli: RunCli, tmp_path: Path) -> None:
-    ended = make(cli, tmp_path, "--json")
+    ended = make(cli, tmp_path, "--json", "--workers", "2")
     assert ended.code == 0, ended.err
     folder = tmp_path / "m-out"
     assert set(outputs(folder)) == {"hello.wav", "menu.wav", "bye.wav"}
@@ -222,7 +222,7 @@ def test_a_config_file_fills_options_and_flags_win(cli: RunCli, tmp_path: Path) 
 
 
 def test_standard_input_is_a_manifest(cli: RunCli, tmp_path: Path) -> None:
-    ended = cli("run", "-", "--engine", "tone", "-o", "piped", stdin="id,text\na,Hello there.\n")
+    ended = cli("run", "-", "--engine", "tone", "--workers", "1", "-o", "piped", stdin="id,text\na,Hello there.\n")
     assert ended.code == 0, ended.err
     assert set(outputs(tmp_path / "piped")) == {"a.wav"}
 

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from book_run import ROWS, call, heard, make_run, onset_s
-from conftest import write_jsonl
+from book_run import ROWS, heard, make_run, onset_s
+from conftest import call_cli, write_jsonl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -29,14 +29,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose items are MP3 at 44.1 kHz, WAV, and telephone sound, assembled too."""
     folder = tmp_path_factory.mktemp("subtitled")
     make_run(folder)
-    assert call(folder, "assemble", "m-out").returncode == 0
+    assert call_cli(folder, "assemble", "m-out").code == 0
     rows = [
         {**row, "profile": profile, "id": f"{row['id']}-{profile}"}
         for row in ROWS
         for profile in ("acx", "ivr-ulaw", "opus")
     ]
     write_jsonl(folder / "other.jsonl", rows)
-    assert call(folder, "run", "other.jsonl", "--engine", "tone").returncode == 0
+    assert call_cli(folder, "run", "other.jsonl", "--engine", "tone", "--workers", "1").code == 0
     return folder
 
 
@@ -50,8 +50,8 @@ def segments_of(folder: Path) -> list[tuple[Path, dict]]:
 
 def test_every_segment_starts_when_it_is_heard_and_stops_when_it_is_not(made: Path) -> None:
     for words in (["m-out"], ["other-out"], ["m-out", "--per", "chapter"], ["m-out", "--per", "book"]):
-        done = call(made, "subtitles", *words, "--format", "json,srt", "--json")
-        assert done.returncode == 0, done.stderr
+        done = call_cli(made, "subtitles", *words, "--format", "json,srt", "--json")
+        assert done.code == 0, done.err
     sounds = {}
     checked = 0
     for folder in ("m-out", "other-out", "m-book"):
@@ -66,7 +66,7 @@ def test_every_segment_starts_when_it_is_heard_and_stops_when_it_is_not(made: Pa
 
 
 def test_the_words_are_those_of_the_manifest_with_their_offsets(made: Path) -> None:
-    call(made, "subtitles", "m-out", "--format", "json")
+    call_cli(made, "subtitles", "m-out", "--format", "json")
     texts = {row["id"]: row["text"] for row in ROWS}
     found = [segment for _, segment in segments_of(made / "m-out")]
     by_item = [segment["text"] for segment in found if segment["item"] == "c1-1"]
@@ -80,12 +80,12 @@ def test_the_words_are_those_of_the_manifest_with_their_offsets(made: Path) -> N
 
 def test_a_book_that_was_changed_after_it_was_assembled_is_refused(made: Path, tmp_path: Path) -> None:
     make_run(tmp_path)
-    assert call(tmp_path, "subtitles", "m-out", "--per", "book").returncode == 2, "not assembled yet"
-    assert call(tmp_path, "assemble", "m-out", "--format", "chapters").returncode == 0
+    assert call_cli(tmp_path, "subtitles", "m-out", "--per", "book").code == 2, "not assembled yet"
+    assert call_cli(tmp_path, "assemble", "m-out", "--format", "chapters").code == 0
     write_jsonl(tmp_path / "m.jsonl", [*ROWS[:3], {**ROWS[3], "text": "另外一章。"}])
-    assert call(tmp_path, "run", "m.jsonl", "--engine", "tone").returncode == 0
-    done = call(tmp_path, "subtitles", "m-out", "--per", "chapter")
-    assert done.returncode == 2 and "run `assemble` again" in done.stderr
+    assert call_cli(tmp_path, "run", "m.jsonl", "--engine", "tone", "--workers", "1").code == 0
+    done = call_cli(tmp_path, "subtitles", "m-out", "--per", "chapter")
+    assert done.code == 2 and "run `assemble` again" in done.err
 
 
 HOSTILE = ["<b>bold</b> & {\\an8} --> 00:00:01", "第二行 [00:01.00] 结束"]

@@ -180,8 +180,8 @@ def test_a_run_asks_again_for_its_own_voice(cli: RunCli, studio: Studio, tmp_pat
         {"id": "never", "text": "It is wrong to meet at four o'clock.", **spoken},
     ]
     write_jsonl(tmp_path / "m.jsonl", rows)
-    words = ("--engine", "engines_for_tests:SWAPS_VOICE", "--model", "model", "--takes", "2", "--listeners", "2")
-    ended = cli("run", "m.jsonl", *words, env={"TEST_CLIPS": str(studio.folder)})
+    words = ("--engine", "engines_for_tests:SWAPS_VOICE", "--model", "model", "--workers", "1", "--listeners", "2")
+    ended = cli("run", "m.jsonl", *words, "--takes", "2", env={"TEST_CLIPS": str(studio.folder)})
     assert ended.code == 0, ended.err
     items = report_items(tmp_path / "m-out")
     assert [take["faults"] for take in items["good"]["takes"]] == [[]]

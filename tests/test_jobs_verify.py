@@ -107,7 +107,7 @@ def test_a_missing_or_foreign_model_names_the_fix(tmp_path: Path) -> None:
 
 def test_the_command_line_refuses_before_any_work(cli: RunCli, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "m.jsonl", [{"id": "a", "text": "Hello."}])
-    ended = cli("run", "m.jsonl", "--engine", "tone", "--verify", "asr")
+    ended = cli("run", "m.jsonl", "--engine", "tone", "--workers", "1", "--verify", "asr")
     assert ended.code == 4
     assert "--verify-model FOLDER" in ended.err
     assert not (tmp_path / "m-out").exists()
@@ -150,9 +150,9 @@ def test_a_run_that_listens_asks_again_for_other_words(cli: RunCli, tmp_path: Pa
         {"id": "never", "text": "Always wrong: your call is important to us.", "voice": "heart"},
     ]
     write_jsonl(tmp_path / "m.jsonl", rows)
-    words = ("run", "m.jsonl", "--engine", "engines_for_tests:BABBLING_KOKORO", "--takes", "2")
+    words = ("run", "m.jsonl", "--engine", "engines_for_tests:BABBLING_KOKORO", "--workers", "1")
     model = ("--verify", "asr", "--verify-model", str(asr.model_folder()))
-    ended = cli(*words, *model)
+    ended = cli(*words, *model, "--takes", "2")
     assert ended.code == 0, ended.err
     assert "leaked" not in ended.err
     items = report_items(tmp_path / "m-out")
@@ -168,6 +168,6 @@ def test_a_run_that_listens_asks_again_for_other_words(cli: RunCli, tmp_path: Pa
     lines = (tmp_path / "m-out/report.csv").read_text(encoding="utf-8-sig").splitlines()
     assert "heard,error_rate" in lines[0]
 
-    failing = cli(*words, *model, "--verify-policy", "fail", "--fresh", "--only", "never")
+    failing = cli(*words, *model, "--verify-policy", "fail", "--takes", "1", "--fresh", "--only", "never")
     assert failing.code == 3, failing.err
     assert "not_understood" in json.dumps(report_items(tmp_path / "m-out")["never"])

@@ -90,7 +90,7 @@ def test_the_redo_manifest_of_a_real_run_runs(opened: Any, cli: RunCli, browser:
         {"id": "b", "text": "Press 1.", "say_as": "digits", "voice": "heart"},
     ]
     write_jsonl(tmp_path / "m.jsonl", rows)
-    assert cli("run", "m.jsonl", "--engine", "tone").code == 0
+    assert cli("run", "m.jsonl", "--engine", "tone", "--workers", "1").code == 0
     context = browser.new_context(accept_downloads=True)
     page = context.new_page()
     page.goto((tmp_path / "m-out/report.html").as_uri())
@@ -101,7 +101,7 @@ def test_the_redo_manifest_of_a_real_run_runs(opened: Any, cli: RunCli, browser:
     waiting.value.save_as(tmp_path / "redo.jsonl")
     context.close()
     before = report_items(tmp_path / "m-out")
-    ended = cli("run", "redo.jsonl", "--engine", "tone", "-o", "m-out")
+    ended = cli("run", "redo.jsonl", "--engine", "tone", "--workers", "1", "-o", "m-out")
     assert ended.code == 0, ended.err
     after = report_items(tmp_path / "m-out")
     for item_id in ("a", "b"):

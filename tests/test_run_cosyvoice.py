@@ -30,7 +30,7 @@ def rows() -> list[dict[str, object]]:
         {"id": "clone", "text": "您有3条新消息。", **voice, "ref_text": text},
         {"id": "foreign", "text": "You have three new messages.", **voice},
         {"id": "told", "text": "今天天气真好[laughter]。", **voice, "instruction": "用四川话说这句话"},
-        {"id": "long", "text": "Hello to all of you. " * 20, **voice, "ref_text": text, "speed": 1.2},
+        {"id": "long", "text": "Hello to all of you. " * 13, **voice, "ref_text": text, "speed": 1.2},
     ]
 
 

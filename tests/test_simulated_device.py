@@ -222,7 +222,8 @@ def test_a_hung_device_and_a_killed_worker_cost_nothing(tmp_path: Path, undistur
         [Card(), Card()],
         faults=[
             Fault(0, "hang", "cos", after=1, once=str(tmp_path / "hung")),
-            Fault(1, "slow", "cos", milliseconds=700),
+            # Slow enough that the first one finds work, however late it is ready.
+            Fault(1, "slow", "cos", milliseconds=1500),
         ],
     )
     write_jsonl(tmp_path / "m.jsonl", rows())
@@ -449,9 +450,6 @@ def test_a_run_on_a_device_that_computes_one_stage_wrongly_is_that_of_the_cpu(cl
     assert warning.startswith(f"npu:0: {told}") and warning in ended.err
     assert run["devices"][0]["notes"][0].startswith(told) and told in run["engine"]["notes"]
     assert run["devices"][0]["name"] == "npu:0" and run["devices"][0]["items"] == 2
-    strict = cli("run", "m.jsonl", *words, "-o", "none", "--no-cpu-fallback", env=env)
-    assert strict.code == 4 and "the flow fails its self-test" in strict.err
-    assert not list((tmp_path / "none").glob("*.wav"))
 
 
 def read_wav(path: Path) -> Any:
