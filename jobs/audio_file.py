@@ -32,7 +32,6 @@ _RAW: dict[str, tuple[str, int]] = {
     ".sln44": ("PCM_16", 44100),
     ".gsm": ("GSM610", 8000),
 }
-RAW_SUFFIXES = frozenset(_RAW) | {".g722"}
 _SUBTYPES = {"pcm16": "PCM_16", "ulaw": "ULAW", "alaw": "ALAW", "gsm": "GSM610"}
 _CODECS = {
     "PCM_16": ("pcm16", 16), "PCM_24": ("pcm24", 24), "PCM_32": ("pcm32", 32), "PCM_U8": ("pcm8", 8),

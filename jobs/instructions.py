@@ -13,7 +13,6 @@ LONG_CHARS = 40
 _SHOWN_CHARS = 40
 _ALIKE = 0.5
 """Share of the pairs of neighbouring characters that two instructions have in common."""
-SYSTEM_PREFIX = "You are a helpful assistant."
 _MARKER = re.compile(r"<\|?\s*endofprompt\s*\|?>", re.IGNORECASE)
 _PREFIX = re.compile(r"\s*You are a helpful assistant\b[.。]?\s*", re.IGNORECASE)
 _TAG = re.compile(r"<\|[^<>|]{0,80}\|>|</?[A-Za-z][\w-]{0,30}>|\[[A-Za-z_-]{1,30}\]")

@@ -84,10 +84,6 @@ def money(currency: str, amount: str, scale: str = "") -> str:
     return f"{big} and {small}" if int(whole) else small
 
 
-def currency_name(currency: str) -> str:
-    return _CURRENCY[_SAME.get(currency, currency)][1]
-
-
 def date(when: Date) -> str:
     """2024-05-12 -> May twelfth, twenty twenty-four."""
     spoken = f"{MONTHS[when.month - 1]} {ordinal(str(when.day))}"

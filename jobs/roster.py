@@ -144,11 +144,6 @@ class Roster:
     def children(self) -> list[Child]:
         return [worker.child for worker in self.workers if worker.child is not None]
 
-    @property
-    def last_fault(self) -> str:
-        """What the last retired worker said."""
-        return self._last_fault
-
     def feed(self) -> None:
         """Give every hungry worker what it wants, evenly."""
         hungry = True

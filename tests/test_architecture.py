@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -81,3 +82,11 @@ def test_files_keep_one_reason_to_exist() -> None:
         for path in (ROOT / folder).rglob("*.py")
     }
     assert {name: lines for name, lines in long.items() if lines > 360} == {}
+
+
+def test_the_map_names_every_file_and_none_that_is_not_there() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = page.partition("## Files of `jobs/`")[2].partition("## Promises")[0]
+    named = set(re.findall(r"`([a-z0-9_]+)`", listed))
+    there = {path.stem for folder in MAY_IMPORT for path in (ROOT / folder).glob("*.py")} - {"__init__", "__main__"}
+    assert named == there
