@@ -58,10 +58,7 @@ def gather(settings: Settings, folder: Path) -> Gear:
     """Find and check all of it. Raises UserError or EnvironmentFault with the next step."""
     engine, warnings = choose_engine(settings)
     shapes, cast = load_presets(settings)
-    if settings.profile not in shapes:
-        raise UserError(f"--profile: no profile is called {settings.profile!r}{_near(settings.profile, shapes)}")
-    if settings.voice is not None and settings.voice not in cast:
-        raise UserError(f"--voice: no voice is called {settings.voice!r}{_near(settings.voice, cast)}")
+    _require_known(settings, shapes, cast)
     lexicon = Lexicon.read(settings.lexicon) if settings.lexicon is not None else None
     words = open_word_breaker(settings.segmenter_model or default_model_folder())
     if words.degraded is not None:
@@ -79,7 +76,37 @@ def gather(settings: Settings, folder: Path) -> Gear:
         finish_version=FINISH_VERSION,
         folder=folder,
     )
-    rules = RowRules(
+    return Gear(
+        engine=engine,
+        revision=revision,
+        profiles=shapes,
+        voices=cast,
+        front_end=front_end,
+        lexicon=lexicon,
+        casting=casting,
+        planner=planner,
+        rules=_row_rules(settings, shapes, cast),
+        text_front_end={
+            "version": TEXT_VERSION,
+            "normalizer": f"wetext {library_version('wetext')} and own rules",
+            "segmenter": words.name,
+            "lexicon": str(settings.lexicon) if settings.lexicon else "none",
+        },
+        libraries={name: library_version(name) for name in _LIBRARIES},
+        warnings=tuple(warnings),
+    )
+
+
+def _require_known(settings: Settings, shapes: Mapping[str, Profile], cast: Mapping[str, VoicePreset]) -> None:
+    if settings.profile not in shapes:
+        raise UserError(f"--profile: no profile is called {settings.profile!r}{_near(settings.profile, shapes)}")
+    if settings.voice is not None and settings.voice not in cast:
+        raise UserError(f"--voice: no voice is called {settings.voice!r}{_near(settings.voice, cast)}")
+
+
+def _row_rules(settings: Settings, shapes: Mapping[str, Profile], cast: Mapping[str, VoicePreset]) -> RowRules:
+    """What a row may name, and what holds for one that names nothing."""
+    return RowRules(
         profile=settings.profile,
         suffix_of={name: profile.suffix for name, profile in shapes.items()},
         naming_of={name: profile.naming for name, profile in shapes.items()},
@@ -92,25 +119,6 @@ def gather(settings: Settings, folder: Path) -> Gear:
             for name, p in shapes.items()
             if p.name_pattern or p.name_max_chars or p.folder
         },
-    )
-    return Gear(
-        engine=engine,
-        revision=revision,
-        profiles=shapes,
-        voices=cast,
-        front_end=front_end,
-        lexicon=lexicon,
-        casting=casting,
-        planner=planner,
-        rules=rules,
-        text_front_end={
-            "version": TEXT_VERSION,
-            "normalizer": f"wetext {library_version('wetext')} and own rules",
-            "segmenter": words.name,
-            "lexicon": str(settings.lexicon) if settings.lexicon else "none",
-        },
-        libraries={name: library_version(name) for name in _LIBRARIES},
-        warnings=tuple(warnings),
     )
 
 

@@ -231,19 +231,7 @@ def _row(entry: Entry) -> ItemRow:
         seed=item.seed,
         profile=item.profile,
         measured=_measured(measured) if measured and standing else None,
-        takes=tuple(
-            TakeRow(
-                take["segment"],
-                take["attempt"],
-                take["seed"],
-                tuple(take["faults"]),
-                take["kept"],
-                take.get("heard"),
-                take.get("error_rate"),
-                take.get("likeness"),
-            )
-            for take in result.get("takes", ())
-        ),
+        takes=tuple(_take_row(take) for take in result.get("takes", ())),
         retries=result.get("retries", 0),
         device=result.get("device", ""),
         seconds=result.get("seconds", 0.0),
@@ -252,6 +240,19 @@ def _row(entry: Entry) -> ItemRow:
         heard=result.get("heard"),
         error_rate=result.get("error_rate"),
         asked=asked_of(item) if item.text and item.out else {},
+    )
+
+
+def _take_row(take: dict[str, Any]) -> TakeRow:
+    return TakeRow(
+        take["segment"],
+        take["attempt"],
+        take["seed"],
+        tuple(take["faults"]),
+        take["kept"],
+        take.get("heard"),
+        take.get("error_rate"),
+        take.get("likeness"),
     )
 
 
