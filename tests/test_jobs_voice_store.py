@@ -269,7 +269,7 @@ def link(name: str) -> zipfile.ZipInfo:
         ([("v.toml", TOML.encode()), (".v.wav", b"x")], "no plain file name"),
         ([("v.toml", TOML.encode()), (link("v.wav"), b"/etc/passwd")], "is a link"),
         ([("v.toml", b"x" * (65 << 10)), ("v.wav", b"x")], "is larger than 64 KiB"),
-        ([("v.toml", TOML.encode()), ("v.wav", b"no audio")], "no audio file"),
+        ([("v.toml", TOML.encode()), ("v.wav", b"no audio")], "is text, not a recording"),
         ([("v.toml", b"language = "), ("v.wav", b"x")], "not valid TOML"),
         ([("v.toml", TOML.replace("v.wav", "/etc/hostname").encode()), ("v.wav", b"x")], "must name the recording"),
         (
