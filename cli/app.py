@@ -95,7 +95,7 @@ def start() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(ExitStatus.INTERRUPTED)
-    except Exception:
+    except Exception:  # nothing is left above: the person at the terminal gets the whole story, cron an exit code
         complain(f"a fault of cosyvoice-batch, please report it:\n{traceback.format_exc()}")
         sys.exit(ExitStatus.CRASH)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import JsonOption, Option, QuietOption, with_options
+from cli.options import FOLDER_WAIT, OWN_PROFILES, PARTIAL, JsonOption, Option, QuietOption, with_options
 from cli.output import complain, result, text
 from cli.status import ExitStatus
 from jobs.errors import UserError
@@ -46,11 +45,9 @@ class AssembleOptions:
     description: Annotated[str, Option("What it is about.", default="from book.json")] = ""
     genre: Annotated[str, Option("Genre.", default="from book.json, else Audiobook")] = ""
     cover: Annotated[str, Option("JPEG or PNG.", default="from book.json", metavar="FILE")] = ""
-    partial: Annotated[bool, Option("Go on without items that failed or were not made yet.")] = False
-    profiles_folder: Annotated[Path | None, Option("Folder with profiles of your own.", metavar="FOLDER")] = None
-    wait_s: Annotated[
-        float, Option("Seconds to wait for a run on the same folder.", flag="--wait", between=(0, math.inf))
-    ] = 0.0
+    partial: Annotated[bool, PARTIAL] = False
+    profiles_folder: Annotated[Path | None, OWN_PROFILES] = None
+    wait_s: Annotated[float, FOLDER_WAIT] = 0.0
 
 
 @with_options(AssembleOptions)

@@ -52,6 +52,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Warnings and failures only. (default: no)")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="A line for every item. (default: no)")]
 
+FOLDER_WAIT = Option("Seconds to wait for a run on the same folder.", flag="--wait", between=(0, math.inf))
+OWN_PROFILES = Option("Folder with profiles of your own.", metavar="FOLDER")
+PARTIAL = Option("Go on without items that failed or were not made yet.")
+
 Command = Callable[..., None]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cli.assemble import FolderArgument, default_book_folder, known_profiles
-from cli.options import JsonOption, Option, with_options
+from cli.options import FOLDER_WAIT, OWN_PROFILES, PARTIAL, JsonOption, Option, with_options
 from cli.output import complain, result, text
 from cli.status import ExitStatus
 from jobs.errors import UserError
@@ -43,11 +42,9 @@ class SubtitlesOptions:
         Path | None,
         Option("Whisper model for CTranslate2 that listens for the times of words, for json.", metavar="FOLDER"),
     ] = None
-    partial: Annotated[bool, Option("Go on without items that failed or were not made yet.")] = False
-    profiles_folder: Annotated[Path | None, Option("Folder with profiles of your own.", metavar="FOLDER")] = None
-    wait_s: Annotated[
-        float, Option("Seconds to wait for a run on the same folder.", flag="--wait", between=(0, math.inf))
-    ] = 0.0
+    partial: Annotated[bool, PARTIAL] = False
+    profiles_folder: Annotated[Path | None, OWN_PROFILES] = None
+    wait_s: Annotated[float, FOLDER_WAIT] = 0.0
 
 
 @with_options(SubtitlesOptions)

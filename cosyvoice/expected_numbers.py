@@ -83,7 +83,7 @@ def _lock(held: ExitStack, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         held.enter_context(FileLock(path.with_suffix(".lock"), timeout=_LOCK_S))
-    except (OSError, NotImplementedError) as error:
+    except (OSError, NotImplementedError) as error:  # the second from filelock, on file systems without locks
         log.warning("the self-test's lock %s cannot be had (%s): this worker computes for itself", path.parent, error)
 
 

@@ -60,7 +60,7 @@ def int8_fault() -> str | None:
     for dtype in (torch.float32, torch.bfloat16):
         try:
             found = Int8Layer(weight, bias, dtype)(x).float()
-        except (RuntimeError, AttributeError, NotImplementedError, TypeError) as error:
+        except (RuntimeError, AttributeError, TypeError) as error:  # private operators fail in all these ways
             return f"this torch has no 8-bit linear layers for the CPU: {str(error).splitlines()[0]}"
         difference = ((found - wanted).norm() / wanted.norm()).item()
         if not difference < 0.03:

@@ -23,6 +23,11 @@ class LmRequest:
     counted_ids: int | None = None
     """How many text ids are spoken and so set the length limits; None: all of `text_ids`."""
 
+    @property
+    def positions(self) -> int:
+        """Length of the prompt: start, reference text, text, task id, reference speech."""
+        return 2 + len(self.prompt_text_ids) + len(self.text_ids) + len(self.prompt_speech_ids)
+
 
 @dataclass(frozen=True, slots=True)
 class LmResult:

@@ -61,7 +61,7 @@ def packing_fault(dtype: torch.dtype) -> str | None:
     x = torch.randn(8, 64, generator=generator).to(dtype)
     try:
         found = PackedLinear(weight, bias)(x)
-    except (RuntimeError, AttributeError, NotImplementedError, TypeError) as error:
+    except (RuntimeError, AttributeError, TypeError) as error:  # private operators fail in all these ways
         return f"packed {dtype} weights do not work here: {str(error).splitlines()[0]}"
     expected = functional.linear(x.float(), weight.float(), bias.float())
     difference = (found.float() - expected).abs().max().item()

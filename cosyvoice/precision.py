@@ -13,8 +13,8 @@ from cosyvoice.packed import packing_fault
 
 log = logging.getLogger(__name__)
 
-_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
-_DTYPES = {name: dtype for dtype, name in _NAMES.items()}
+NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
+_DTYPES = {name: dtype for dtype, name in NAMES.items()}
 REQUESTS = ("auto", *_DTYPES, "int8")
 
 
@@ -39,8 +39,8 @@ class Precision:
     @property
     def name(self) -> str:
         """How it is written in reports, such as `bf16/fp32/fp32`: language model, flow, vocoder."""
-        flow = "int8" if self.flow_int8 else _NAMES[self.flow]
-        return f"{_NAMES[self.lm]}/{flow}/{_NAMES[self.vocoder]}"
+        flow = "int8" if self.flow_int8 else NAMES[self.flow]
+        return f"{NAMES[self.lm]}/{flow}/{NAMES[self.vocoder]}"
 
 
 @dataclass(frozen=True, slots=True)

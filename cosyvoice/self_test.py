@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from cosyvoice.config import FlowConfig, LmConfig
 from cosyvoice.flow import Flow, FlowRequest, fixed_noise
-from cosyvoice.lm_network import LmNetwork
+from cosyvoice.lm_network import LmNetwork, round_up
 from cosyvoice.lm_request import LmRequest
 from cosyvoice.packed import MIN_ROWS
 from cosyvoice.sampling import draw, hold_back_stops, uniform_stream
@@ -86,8 +86,8 @@ def lm_numbers(network: LmNetwork, given: Numbers | None = None) -> dict[str, Te
     """Log-probabilities [1 + S, 2, V] after the prompts and after each of S given ids, and ids drawn from `given`'s."""
     config, device = network.config, network.device
     requests, fed = _prompts(config)
-    lengths = [2 + len(r.prompt_text_ids) + len(r.text_ids) + len(r.prompt_speech_ids) for r in requests]
-    columns = -(-(max(lengths) + _DECODED) // network.precision.kv_bucket) * network.precision.kv_bucket
+    lengths = [request.positions for request in requests]
+    columns = round_up(max(lengths) + _DECODED, network.precision.kv_bucket)
     cache = network.new_cache(MIN_ROWS, columns)
     network.qwen.reserve(columns)
     scores = [network.prefill(requests, [0, 1], cache)]

@@ -153,8 +153,7 @@ class SpeechLm:
     def _plan(self, request: LmRequest) -> _Live | None:
         counted = len(request.text_ids) if request.counted_ids is None else request.counted_ids
         minimum, maximum = length_limits(counted, self.config)
-        prompt_length = 2 + len(request.prompt_text_ids) + len(request.text_ids) + len(request.prompt_speech_ids)
-        entry = _Live(request, prompt_length, minimum, maximum)
+        entry = _Live(request, request.positions, minimum, maximum)
         fault = None
         if self._shape_for([entry])[0] < MIN_ROWS:
             fault = f"needs {entry.needs} positions, more than the token budget of {self._budget} allows"

@@ -17,13 +17,12 @@ from torch import Tensor
 
 from cosyvoice.engine import DeviceFault
 from cosyvoice.placement import is_device_lost, is_out_of_memory
-from cosyvoice.precision import Precision, choose_precision
+from cosyvoice.precision import NAMES, Precision, choose_precision
 from cosyvoice.self_test import Numbers, fault_of
 
 log = logging.getLogger(__name__)
 
 _CPU = torch.device("cpu")
-_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 N = TypeVar("N")
 
 
@@ -96,7 +95,7 @@ class Staging:
             if seat is not None:
                 return seat
             gc.collect()  # before the next is built: a device may not hold both
-            name = _NAMES[stage.format(precision)]
+            name = NAMES[stage.format(precision)]
             faults.append(f"in {name} it {fault}")
             log.warning("self-test on %s: the %s in %s %s", self._device, stage.name, name, fault)
         reason = self._refused[stage.name] = ", ".join(faults)
@@ -136,6 +135,6 @@ class Staging:
         error_share, fault = fault_of(expected, found, stage.tolerances[stage.format(precision)])
         if fault:
             return None, fault
-        name = _NAMES[stage.format(precision)]
+        name = NAMES[stage.format(precision)]
         moved = f"the {stage.name} runs in {name}: {', '.join(before)}" if before else ""
         return Seat(network, self._device, precision, Trial(stage.name, error_share, moved)), ""

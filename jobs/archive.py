@@ -37,7 +37,7 @@ def copy_member(source: Path, name: str, target: Path, size_bytes: int) -> None:
             _from_zip(source, name, target, size_bytes)
         else:
             raise EnvironmentFault(f"{source} is no .tar.gz, .zip or folder; name one that holds {name}")
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise EnvironmentFault(f"{source} cannot be unpacked ({error}); fetch it again") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import stat
 import zipfile
+import zlib
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import unquote, urlsplit
@@ -28,7 +29,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
+        except (zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
             raise BookFault(f"is a damaged zip file ({error}); fetch or export the EPUB again") from error
         try:
             self._names = self._checked()
@@ -78,6 +79,8 @@ class Archive:
         member = self._names[name]
         if member.flag_bits & _ENCRYPTED:
             raise BookFault(f"{name} is encrypted; books under copy protection (DRM) cannot be read")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BookFault(f"{name} is packed in a way that EPUB does not know; convert the book to EPUB anew")
         if member.file_size > limit_bytes:
             raise BookFault(
                 f"{name} has {member.file_size >> 20:,} MB, a part has at most {limit_bytes >> 20} MB; split it"
@@ -93,15 +96,8 @@ class Archive:
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(limit_bytes + 1)
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
             raise BookFault(f"{name} in it is damaged ({error}); fetch or export the EPUB again") from error
-        except Exception as error:
-            import lzma
-            import zlib
-
-            if isinstance(error, (zlib.error, lzma.LZMAError)):
-                raise BookFault(f"{name} in it is damaged ({error}); fetch or export the EPUB again") from error
-            raise
         if len(data) > limit_bytes:
             raise BookFault(f"{name} is larger than it says; convert the book to EPUB anew if you trust it")
         return data

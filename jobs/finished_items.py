@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.errors import UserError
-from jobs.files import STATE_FOLDER, is_as_made
+from jobs.files import is_as_made
 from jobs.fingerprint import digest
 from jobs.journal import Built, Entry, Journal
+from jobs.journal_file import journal_path
 from jobs.records import Gap
-from jobs.retry import PART_NAMES
+from jobs.retry import asks_for_a_part
 
 if TYPE_CHECKING:
     from presets.catalog import Profile
@@ -96,7 +97,7 @@ class RunContent:
 
 def require_run_folder(folder: Path) -> None:
     """Raises UserError where no run has worked."""
-    if not (folder / STATE_FOLDER / "journal.sqlite").is_file():
+    if not journal_path(folder).is_file():
         raise UserError(f"{folder}: no run folder; give the folder that `run` made (its --out)")
 
 
@@ -108,7 +109,7 @@ def read_run(folder: Path, profiles: Mapping[str, Profile]) -> RunContent:
     missing: list[Missing] = []
     try:
         number = journal.last_run()
-        if set(PART_NAMES) & {PurePath(word).name for word in journal.command_of(number).split()}:
+        if asks_for_a_part(journal.last_manifest()):
             why = "the last run made only what was to be made again; run the whole manifest"
             missing += [Missing(item_id or out, 0, why) for item_id, out in journal.removed(number)]
         for entry in journal.entries(number):

@@ -55,7 +55,7 @@ def work(profiles: Mapping[str, Profile], connection: Connection) -> None:
             connection.send(("environment", str(error)))
         except Refused as error:
             connection.send(("failed", job.item_id, str(error)))
-        except Exception:
+        except Exception:  # one file must not end the others: its item fails with the whole story
             connection.send(("failed", job.item_id, f"finishing failed: {traceback.format_exc(limit=5)}"))
 
 

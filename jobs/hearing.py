@@ -164,8 +164,8 @@ def _other_numbers(figures: str, language: str) -> list[str]:
             str(num2words(int(plain), lang=language)),
             " ".join(str(num2words(int(d), lang=language)) for d in plain),
         ]
-    except (NotImplementedError, OverflowError):
-        return [figures]  # a language or a size without number words: compared as it was written
+    except (NotImplementedError, OverflowError):  # num2words: no such language, no word for so large a number
+        return [figures]  # compared as it was written
 
 
 def _tidy_english(text: str) -> str:

@@ -68,9 +68,10 @@ class Journal(JournalFile):
 
     # -- runs ------------------------------------------------------------------------------------------------------
 
-    def begin_run(self, started: str, command: str) -> int:
-        """Enter a run and return its number."""
+    def begin_run(self, started: str, command: str, manifest: str = "") -> int:
+        """Enter a run and return its number. `manifest` as a person names it."""
         number = self._do("INSERT INTO runs (started, command) VALUES (?, ?)", (started, command)).lastrowid
+        self.keep_note("manifest", manifest)
         return int(number or 0)
 
     def end_run(self, number: int, ended: str, exit_code: int) -> None:
@@ -272,9 +273,9 @@ class Journal(JournalFile):
         found = self._do("SELECT MAX(number) FROM runs").fetchone()[0]
         return int(found or 0)
 
-    def command_of(self, run: int) -> str:
-        found = self._do("SELECT command FROM runs WHERE number = ?", (run,)).fetchone()
-        return str(found[0]) if found else ""
+    def last_manifest(self) -> str:
+        """The manifest of the last run; empty where an older version made it."""
+        return self.note("manifest") or ""
 
     def entries(self, run: int) -> Iterator[Entry]:
         """Every item of a run's manifest, in manifest order, streamed."""

@@ -41,6 +41,11 @@ CREATE TABLE IF NOT EXISTS leftovers (out TEXT PRIMARY KEY);  -- files of ours t
 """
 
 
+def journal_path(folder: Path) -> Path:
+    """Where a run folder has its journal; a folder without this file is none."""
+    return folder / STATE_FOLDER / "journal.sqlite"
+
+
 class JournalFile:
     """The open file."""
 
@@ -49,7 +54,7 @@ class JournalFile:
 
         Raises EnvironmentFault when it cannot be opened, is damaged, or was written by a newer version.
         """
-        self.path = folder / STATE_FOLDER / "journal.sqlite"
+        self.path = journal_path(folder)
         try:
             if readonly:
                 self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)

@@ -84,7 +84,7 @@ def work(spec: ListenerSpec, connection: Connection) -> None:
         job: ListenJob = message[1]
         try:
             connection.send(("heard", job.key, listened(job, recogniser, judge)))
-        except Exception:
+        except Exception:  # one take must not end the others: it is kept with a remark that nobody could listen
             connection.send(("unheard", job.key, traceback.format_exc(limit=3)))
 
 

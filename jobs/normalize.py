@@ -174,6 +174,8 @@ def _other(text: str, language: str, warnings: list[str]) -> str:
 
     try:
         return (_EUROPEAN if language in _COMMA_FRACTION else _NUMBER).sub(word, text)
+    # num2words says "no such language" with the first, and each language's table stumbles over what it lacks in its own
+    # way; the warning tells the person, whichever it was.
     except (NotImplementedError, KeyError, ValueError, TypeError, IndexError, OverflowError):
         warnings.append(f"numbers in {language!r} text are left as digits; write them in words or use the lexicon")
         return text

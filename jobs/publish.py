@@ -21,10 +21,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from jobs.errors import EnvironmentFault, Locked, UserError
-from jobs.files import STATE_FOLDER, explain, is_as_made, make_folder, replacing
+from jobs.files import explain, is_as_made, make_folder, replacing
 from jobs.journal import Journal
+from jobs.journal_file import journal_path
 from jobs.lock import hold
-from jobs.retry import PART_NAMES
+from jobs.retry import asks_for_a_part
 
 MARK = "cosyvoice-batch versions"
 _VERSION = re.compile(r"[0-9]{6}")
@@ -107,7 +108,7 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
     if run["exit_code"] != 0:
         raise NotPublishable(f"{folder}: the run ended with code {run['exit_code']}; see its report, run it again")
     left_out = sum(item["state"] == "removed" for item in items)
-    if left_out and PurePath(run.get("manifest", "")).name in PART_NAMES:
+    if left_out and asks_for_a_part(run.get("manifest", "")):
         raise NotPublishable(
             f"{folder}: the last run made {PurePath(run['manifest']).name} alone, and {left_out} other files would be "
             "left out; run the whole manifest first"
@@ -131,7 +132,7 @@ def finished_items(folder: Path) -> list[dict[str, Any]]:
 
 def _marks(folder: Path) -> dict[str, Mapping[str, Any]]:
     """What tells each item's file from any other, by id; none where the folder came here without its journal."""
-    if not (folder / STATE_FOLDER / "journal.sqlite").is_file():
+    if not journal_path(folder).is_file():
         return {}
     journal = Journal(folder, readonly=True)
     try:

@@ -106,8 +106,8 @@ def _items_of(
     folder: Path, rows: Rows, items: str, note: str | None
 ) -> AbstractContextManager[tuple[Survey, dict[str, Stretch]]]:
     """The items' part of each report: of the reports that stand if they tell of these very items, else written anew."""
-    standing = _read(note) if note else None
-    if standing is None or standing.items != items or not items:
+    standing = _read(note, items) if note and items else None
+    if standing is None:
         return gathered(folder, rows)
     stretches = {}
     for name, (size, changed_ns, start, stop) in standing.files.items():
@@ -118,8 +118,11 @@ def _items_of(
     return nullcontext((standing.survey, stretches))
 
 
-def _read(note: str) -> _Standing:
+def _read(note: str, items: str) -> _Standing | None:
+    """The note, if it tells of these items: their digest names the version, so that no other version's note is read."""
     values = json.loads(note)
+    if values["items"] != items:
+        return None
     files = {name: tuple(values["files"][name]) for name in NAMES}
     return _Standing(values["items"], Survey(**values["survey"]), files)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jobs.files import open_fresh
@@ -14,12 +14,16 @@ from jobs.records import Item
 from jobs.report_rows import ItemRow, json_line, plain
 
 RETRY_NAME = "retry.jsonl"
-PART_NAMES = (RETRY_NAME, "redo.jsonl")
-"""Manifests that ask for a part of a folder's files; the page of a report makes the second."""
+_PART_NAMES = (RETRY_NAME, "redo.jsonl")
 _RETRIED = 1_000_000
 """Stands where a segment's number would, so that a retry's seed is none of the run's own."""
 _BELOW = 2**53
 """Seeds that every reader of JSON keeps whole."""
+
+
+def asks_for_a_part(manifest: str) -> bool:
+    """Whether a manifest asks for a part of a folder's files alone; the page of a report makes `redo.jsonl`."""
+    return PurePath(manifest).name in _PART_NAMES
 
 
 def asked_of(item: Item) -> dict[str, Any]:

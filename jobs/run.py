@@ -127,7 +127,7 @@ def _run_locked(
     order: Order, gear: Gear, journal: Journal, progress: Progress, check_stop: Callable[[], None], meter: Meter
 ) -> Finding:
     started, clock = datetime.now().astimezone(), monotonic()
-    number = journal.begin_run(started.isoformat(timespec="seconds"), order.command)
+    number = journal.begin_run(started.isoformat(timespec="seconds"), order.command, order.source)
     circumstances = Circumstances(
         number=number,
         started=started,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from jobs.errors import Problem
-from jobs.files import STATE_FOLDER
 from jobs.gear import Gear, gather
 from jobs.journal import Journal
+from jobs.journal_file import journal_path
 from jobs.plan import Memory, NoMemory, Planned
 from jobs.problem_groups import Gathered, shared
 from jobs.records import Item
@@ -78,7 +78,7 @@ def survey(
     gear = gather(settings, folder)
     require_fit(settings, gear.engine)
     view = View(warnings=gear.warnings)
-    journal = Journal(folder, readonly=True) if (folder / STATE_FOLDER / "journal.sqlite").exists() else None
+    journal = Journal(folder, readonly=True) if journal_path(folder).exists() else None
     try:
         memory: Memory = journal if journal is not None else NoMemory()
         with _Ids() as ids:

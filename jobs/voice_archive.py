@@ -88,7 +88,7 @@ def _unpack(source: Path, scratch: Path) -> tuple[Path, Path]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise explain(error, scratch, "TMPDIR") from error
         raise UserError(f"{source}: cannot be read ({error.strerror or error}); check the path") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: no zip file that can be read ({error}); export the voice again") from error
     return scratch / toml.filename, scratch / recording.filename
 

@@ -71,7 +71,7 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
     except EngineError as error:
         connection.send(("fault", "load", str(error)))
         return
-    except Exception:
+    except Exception:  # whatever a vendor's library raises: the parent must learn it, in its words
         connection.send(("fault", "load", traceback.format_exc(limit=4)))
         return
     connection.send(("ready", engine.description, getattr(engine, "appetite", 2)))
@@ -85,7 +85,7 @@ def work(spec: WorkerSpec, connection: Connection) -> None:
         connection.send(("fault", "device", str(error)))
     except EngineError as error:
         connection.send(("fault", "engine", str(error)))
-    except Exception:
+    except Exception:  # the same, in the work: the parent decides who goes on
         connection.send(("fault", "engine", traceback.format_exc(limit=6)))
 
 
