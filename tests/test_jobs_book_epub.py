@@ -207,6 +207,16 @@ def test_links_and_encrypted_members_are_refused(tmp_path: Path) -> None:
     assert "encrypted" in refusal(locked)
 
 
+def test_packing_that_epub_does_not_know_is_refused(tmp_path: Path) -> None:
+    file = epub(tmp_path / "b.epub", {"a.xhtml": chapter(1)})
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    assert "packed in a way that EPUB does not know; convert the book to EPUB anew" in refusal(file)
+
+
 @pytest.mark.parametrize("place", ["package", "document", "container"])
 def test_entities_of_ones_own_are_refused_and_never_read(tmp_path: Path, place: str) -> None:
     (tmp_path / "secret.txt").write_text("SECRET")

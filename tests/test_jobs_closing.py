@@ -62,6 +62,14 @@ def night(tmp_path: Path) -> Night:
     return Night(tmp_path)
 
 
+def test_a_note_of_another_version_is_not_read(night: Night) -> None:
+    night(NIGHTS[0], "its digest", ITEM)
+    assert night.note is not None
+    night.note = json.dumps({"items": "of another version", "other": "keys"})
+    assert night(NIGHTS[1], "our digest", ITEM) > 0
+    assert night.told() == ("2", ["greeting"], ["greeting"])
+
+
 def test_items_that_did_not_change_are_taken_over_and_the_rest_tells_of_this_night(night: Night) -> None:
     rows = (ITEM, replace(ITEM, id="second", extra={"team": "Sales"}))
     assert night(NIGHTS[0], "same", *rows) > 0

@@ -8,12 +8,17 @@ from pathlib import Path
 from conftest import RunCli, report_items, write_jsonl
 
 from jobs.records import Item
-from jobs.retry import asked_of
+from jobs.retry import asked_of, asks_for_a_part
 
 
 def test_a_plain_item_asks_for_little() -> None:
     item = Item(line=1, id="a", text="Hello", out="a.wav", profile="wav24k")
     assert asked_of(item) == {"out": "a.wav", "mode": "speaker", "profile": "wav24k"}
+
+
+def test_a_part_is_known_by_the_name_of_its_manifest() -> None:
+    assert asks_for_a_part("night out/retry.jsonl") and asks_for_a_part("redo.jsonl")
+    assert not any(map(asks_for_a_part, ("my retry.jsonl", "retry.jsonl/prompts.csv", "retry.csv", "")))
 
 
 def test_failed_items_come_back_with_new_seeds_and_run(cli: RunCli, tmp_path: Path) -> None:
