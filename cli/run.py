@@ -18,6 +18,7 @@ from cli.settings_table import ALL
 from cli.stop import Stop
 from jobs.errors import InvalidInput, Problem, UserError
 from jobs.problem_groups import Gathered
+from jobs.report_rows import whole_text
 
 if TYPE_CHECKING:
     from jobs.manifest import RowRules, Source, Tally
@@ -127,7 +128,7 @@ def nameable(folder: Path) -> Path:
 
 def command_line() -> str:
     """The command as journal and report keep it: a path in it may hold bytes that are no text."""
-    return " ".join(sys.argv[1:]).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return whole_text(" ".join(sys.argv[1:]))
 
 
 def tell_notes(source: Source, tally: Tally) -> None:

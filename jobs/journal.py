@@ -14,7 +14,7 @@ from typing import Any
 
 from jobs.journal_file import JournalFile
 from jobs.records import Item, Measured, Take
-from jobs.report_rows import names_of
+from jobs.report_rows import names_of, whole_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Journal(JournalFile):
     def begin_run(self, started: str, command: str, manifest: str = "") -> int:
         """Enter a run and return its number. `manifest` as a person names it."""
         number = self._do("INSERT INTO runs (started, command) VALUES (?, ?)", (started, command)).lastrowid
-        self.keep_note("manifest", manifest)
+        self.keep_note("manifest", whole_text(manifest))
         return int(number or 0)
 
     def end_run(self, number: int, ended: str, exit_code: int) -> None:
